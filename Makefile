@@ -1,0 +1,45 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both need Python >= 3.11 and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check lint format types benchmark clean
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python -m curriculum_labeling.demo --out demo-output
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest
+
+check: lint types
+	$(MAKE) test
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+benchmark: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/help_not_harm.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/selection.py
+
+clean:
+	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "curriculum-labeling needs Python 3.11 or newer; set PYTHON=/path/to/python3.11."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing into $(VENV) (once; a few minutes) ..."
+	$(INSTALL) -e ".[$*]"
+	@touch $@
