@@ -115,7 +115,7 @@ def test_an_archive_cannot_reach_outside_and_links_in_it_are_not_followed(tmp_pa
         info = tarfile.TarInfo("test_batch.bin")
         info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
         archive.addfile(info)
-    with pytest.raises(ValueError, match="must hold the batches of CIFAR-10, but test_batch is missing"):
+    with pytest.raises(ValueError, match=r"must hold the batches of CIFAR-10, but test_batch is missing"):
         load(tmp_path / "link.tar.gz", part="test")
 
 
@@ -131,7 +131,7 @@ def test_folders_of_images_are_read_by_class(tmp_path):
     assert images.paths[5].endswith("train/bird/1.png")
     assert len(load(tmp_path, part="test")) == 10
     (tmp_path / "train" / "truck").rename(tmp_path / "train" / "lorry")
-    with pytest.raises(ValueError, match="must hold one folder for each of airplane, .*, got .*lorry"):
+    with pytest.raises(ValueError, match=r"must hold one folder for each of airplane, .*, got .*lorry"):
         load(tmp_path)
 
 
@@ -164,7 +164,7 @@ def test_damaged_files_are_refused(tmp_path):
     python, bin_ = published(tmp_path / "a", "python 2"), published(tmp_path / "b", "binary")
     data = (python / "test_batch").read_bytes()
     (python / "test_batch").write_bytes(data[: len(data) // 2])
-    with pytest.raises(ValueError, match="test_batch cannot be read as a pickle .*; download it again"):
+    with pytest.raises(ValueError, match=r"test_batch cannot be read as a pickle .*; download it again"):
         load(python, part="test")
     (bin_ / "test_batch.bin").write_bytes(b"x" * 3072)
     with pytest.raises(ValueError, match=r"test_batch\.bin must hold whole rows of 3073 bytes, got 3072 bytes"):
@@ -190,7 +190,7 @@ def test_a_truncated_archive_is_refused(tmp_path):
 def test_places_and_parts_that_do_not_exist_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"path must hold CIFAR-10 .*got .*; download\.fetch_cifar10 gets it"):
         load(tmp_path)
-    with pytest.raises(ValueError, match='part must be "train" or "test", got \'val\''):
+    with pytest.raises(ValueError, match=r'part must be "train" or "test", got \'val\''):
         load(tmp_path, part="val")
 
 

@@ -73,34 +73,21 @@ def test_names_that_are_no_text_are_listed(tmp_path):
     assert os.fsencode(path).endswith(b"\xff\xfe.jpg")
 
 
-def test_very_deep_folders_are_walked(tmp_path):
-    (tmp_path / "cat").mkdir()
-    here = os.open(tmp_path / "cat", os.O_RDONLY)
-    for _ in range(1200):
-        os.mkdir("d", dir_fd=here)
-        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = deeper
-    os.close(os.open("1.jpg", os.O_CREAT, dir_fd=here))
-    os.close(here)
-    assert len(list_images(tmp_path)) == 1
-
-
 def test_folders_that_cannot_be_meant_are_refused(tmp_path):
     touch(tmp_path / "file")
-    with pytest.raises(ValueError, match="labeled must be a folder, got .*nowhere, where there is nothing"):
+    with pytest.raises(ValueError, match=r"labeled must be a folder, got .*nowhere, where there is nothing"):
         list_images(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="labeled must be a folder, got .*file, where there is a file"):
+    with pytest.raises(ValueError, match=r"labeled must be a folder, got .*file, where there is a file"):
         list_images(tmp_path / "file")
-    with pytest.raises(ValueError, match="labeled must hold one folder of images per class, got none in"):
+    with pytest.raises(ValueError, match=r"labeled must hold one folder of images per class, got none in"):
         list_images(tmp_path)
     (tmp_path / "cat").mkdir()
-    with pytest.raises(ValueError, match="every class folder must hold images, got none in .*cat; add some"):
+    with pytest.raises(ValueError, match=r"every class folder must hold images, got none in .*cat; add some"):
         list_images(tmp_path)
     touch(tmp_path / "cat" / "1.jpg")
-    with pytest.raises(ValueError, match="unlabeled must be a folder, got .*nowhere"):
+    with pytest.raises(ValueError, match=r"unlabeled must be a folder, got .*nowhere"):
         list_images(tmp_path, tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="unlabeled must hold images beside the labeled ones, got none in .*cat"):
+    with pytest.raises(ValueError, match=r"unlabeled must hold images beside the labeled ones, got none in .*cat"):
         list_images(tmp_path, tmp_path / "cat")
     touch(tmp_path / "loose.JPG")
     with pytest.raises(ValueError, match=r"got 1 images outside of any, such as loose\.JPG"):

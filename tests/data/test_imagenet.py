@@ -48,7 +48,7 @@ def test_a_validation_folder_by_class_has_the_numbers_of_training(imagenet):
     assert listing.classes == tuple(WNIDS)
     assert listing.labels.tolist() == [2]
     photo(imagenet / "val" / "n09999999" / "x.JPEG")
-    with pytest.raises(ValueError, match="must hold the classes of train/, got n09999999"):
+    with pytest.raises(ValueError, match=r"must hold the classes of train/, got n09999999"):
         list_images(imagenet, part="val")
 
 
@@ -95,14 +95,14 @@ def test_classes_that_do_not_fit_are_refused(flat, text, message):
 
 def test_what_is_missing_is_named(flat, tmp_path):
     with pytest.raises(
-        ValueError, match="truth must name the file with the validation classes, because .* no class folders"
+        ValueError, match=r"truth must name the file with the validation classes, because .* no class folders"
     ):
         list_images(flat, part="val")
-    with pytest.raises(ValueError, match="truth must be a text file, got .*which does not exist"):
+    with pytest.raises(ValueError, match=r"truth must be a text file, got .*which does not exist"):
         list_images(flat, part="val", truth=flat / "none.txt")
-    with pytest.raises(ValueError, match="folder must hold train/ of ImageNet, got"):
+    with pytest.raises(ValueError, match=r"folder must hold train/ of ImageNet, got"):
         list_images(tmp_path / "val", part="val")
-    with pytest.raises(ValueError, match='part must be "train" or "val", got .test.'):
+    with pytest.raises(ValueError, match=r'part must be "train" or "val", got .test.'):
         list_images(flat, part="test")
 
 

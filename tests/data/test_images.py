@@ -58,9 +58,9 @@ def test_labels_beyond_the_classes_are_refused():
 
 
 def test_images_check_their_own_fields():
-    with pytest.raises(ValueError, match="paths must have one entry per image, got 1 for 2 images"):
+    with pytest.raises(ValueError, match=r"paths must have one entry per image, got 1 for 2 images"):
         Images(PIXELS, np.array([0, 0]), ("cat",), paths=("a.png",))
-    with pytest.raises(TypeError, match="labels must be int64, got int32; use from_arrays"):
+    with pytest.raises(TypeError, match=r"labels must be int64, got int32; use from_arrays"):
         Images(PIXELS, np.zeros(2, np.int32), ("cat",))
 
 
@@ -109,7 +109,7 @@ def test_pairs_that_hold_no_images_are_refused(image, got):
 
 
 def test_no_pairs_are_refused():
-    with pytest.raises(ValueError, match="samples must hold at least one"):
+    with pytest.raises(ValueError, match=r"samples must hold at least one"):
         from_indexable([])
 
 
@@ -125,5 +125,5 @@ def test_joined_parts_are_one_index_space():
 
 
 def test_parts_of_different_classes_do_not_join():
-    with pytest.raises(ValueError, match="2 classes at 4×4×3 and 3 classes at 4×4×3"):
+    with pytest.raises(ValueError, match=r"2 classes at 4×4×3 and 3 classes at 4×4×3"):
         join(from_arrays(PIXELS, [0, 1]), from_arrays(PIXELS, [0, 2]))

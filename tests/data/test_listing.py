@@ -15,7 +15,7 @@ def test_listings_of_the_same_classes_join():
     both = join_listings(one, two)
     assert both.paths == ("1", "2", "3")
     assert both.labels.tolist() == [0, 0, -1]
-    with pytest.raises(ValueError, match="same classes to be joined, got 1 and 0 classes that differ"):
+    with pytest.raises(ValueError, match=r"same classes to be joined, got 1 and 0 classes that differ"):
         join_listings(one, list_pairs([("4", None)]))
 
 

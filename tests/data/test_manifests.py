@@ -64,7 +64,7 @@ def test_faults_are_named_with_their_lines(manifest, text, message):
 def test_files_that_are_no_manifests_are_refused(manifest, tmp_path):
     with pytest.raises(ValueError, match=r"manifest must be a CSV file, got .*none\.csv: No such file"):
         list_images(tmp_path / "none.csv")
-    with pytest.raises(ValueError, match="manifest must be a CSV file in UTF-8, got .*can't decode"):
+    with pytest.raises(ValueError, match=r"manifest must be a CSV file in UTF-8, got .*can't decode"):
         list_images(manifest("path,label\né.jpg,cat\n", "latin-1"))
 
 

@@ -29,13 +29,13 @@ def test_files_that_are_missing_or_damaged_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"folder must hold train_32x32\.mat of SVHN, got .*fetch_svhn gets it"):
         load(tmp_path)
     (tmp_path / "train_32x32.mat").write_bytes(b"no matrix" * 40)
-    with pytest.raises(ValueError, match="cannot be read as a MATLAB file"):
+    with pytest.raises(ValueError, match=r"cannot be read as a MATLAB file"):
         load(tmp_path)
     publish(tmp_path, "train", [1, 0])
-    with pytest.raises(ValueError, match="must hold one class from 1 to 10 per image"):
+    with pytest.raises(ValueError, match=r"must hold one class from 1 to 10 per image"):
         load(tmp_path)
     publish(tmp_path, "train", [1], X=np.zeros((4, 32, 32, 3), np.uint8))
-    with pytest.raises(ValueError, match="must hold X of shape 32×32×3×N and y"):
+    with pytest.raises(ValueError, match=r"must hold X of shape 32×32×3×N and y"):
         load(tmp_path)
-    with pytest.raises(ValueError, match='part must be "train", "test" or "extra", got .val.'):
+    with pytest.raises(ValueError, match=r'part must be "train", "test" or "extra", got .val.'):
         load(tmp_path, part="val")

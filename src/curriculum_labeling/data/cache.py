@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from curriculum_labeling.data.chunks import Chunk, Source, choose_workers, decode_chunks
+from curriculum_labeling.data.chunks import Chunk, Source, choose_workers, decode_chunks, refuse_while_starting
 from curriculum_labeling.data.decode import UnreadableImage, check_resolution, jpeg_decoder
 from curriculum_labeling.data.fingerprints import FORMAT, Fingerprints, take_fingerprints
 from curriculum_labeling.data.images import Images
@@ -78,6 +78,7 @@ def load(
     A build that was killed continues where it stopped; a second process waits for the first and
     uses its result. Files that cannot be read raise one UnreadableImages, or are left out.
     """
+    refuse_while_starting()
     check_resolution(resolution)
     if unreadable not in ("fail", "skip"):
         raise ValueError(f'unreadable must be "fail" or "skip", got {unreadable!r}.')

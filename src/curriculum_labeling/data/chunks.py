@@ -88,6 +88,13 @@ def decode_chunks(chunks: Iterable[Chunk], *, workers: int) -> Iterator[DecodedC
         pool.shutdown(cancel_futures=True)
 
 
+def refuse_while_starting() -> None:
+    """Stop a worker whose unguarded main script asks it to build the cache that its parent is building."""
+    # multiprocessing itself looks at this flag; without us the worker would wait for its parent's lock for ever.
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RuntimeError('a script that decodes with several processes needs if __name__ == "__main__":.')
+
+
 def choose_workers(workers: int | None, rows: int) -> int:
     """The number asked for, or one process per CPU where there are enough images to make that worthwhile."""
     if workers is None:

@@ -37,6 +37,8 @@ class Partial:
     def open(self) -> None:
         """Make the folder, or check what an earlier build left in it."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        for leaving in self.folder.glob(".*.tmp"):  # of a process that was killed while it wrote
+            leaving.unlink()
         self._check_room()
         self._allocate(self.rows)
         trusted = [line for line in self._journal_lines() if self._holds(line)]

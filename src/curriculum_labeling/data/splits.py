@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from curriculum_labeling.labels import IntArray, Split
+from curriculum_labeling.labels import BoolArray, IntArray, Split
 
 # Per class (labeled, validation), as in the paper; ImageNet's are 10 % of its 1,281,167 images.
 PAPER = {"cifar10": (400, 500), "svhn": (100, 100), "imagenet": (102, 26)}
@@ -129,14 +129,9 @@ def _foreign_classes(labels: IntArray, known: tuple[int, ...], seed: int) -> Int
     return _shuffled(others, (seed, ORDER_OF_CLASSES, 1))
 
 
-def _class_order(labels: IntArray, free: Any, c: int, seed: int) -> IntArray:
-    """The rows of a class in the order in which this seed draws them.
-
-    Every row of the class has its place, free or not: taking rows away does not reorder the others.
-    """
-    order = _shuffled(np.flatnonzero(labels == c), (seed, ROWS_OF_CLASS, c))
-    drawn: IntArray = order[free[order]]
-    return drawn
+def _class_order(labels: IntArray, free: BoolArray, c: int, seed: int) -> IntArray:
+    """The free rows of a class in the order in which this seed draws them."""
+    return _shuffled(np.flatnonzero(free & (labels == c)), (seed, ROWS_OF_CLASS, c))
 
 
 def _shuffled(values: IntArray, key: tuple[int, ...]) -> IntArray:
