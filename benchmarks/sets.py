@@ -21,7 +21,7 @@ from sklearn.datasets import (
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-Rows = tuple[Any, Any]
+Rows = Any  # a pair (X, y)
 
 
 def data_directory() -> Path | None:
@@ -62,26 +62,26 @@ def clusters() -> Rows:
     """Ten classes in ten informative dimensions of twenty."""
     return make_classification(
         4000, 20, n_informative=10, n_classes=10, n_clusters_per_class=1, class_sep=1.5, random_state=0
-    )  # type: ignore[no-any-return]
+    )
 
 
 def entangled() -> Rows:
     """Three classes of three clusters each among fifty dimensions, with 5 % of the labels wrong."""
     return make_classification(
         4000, 50, n_informative=8, n_classes=3, n_clusters_per_class=3, flip_y=0.05, random_state=1
-    )  # type: ignore[no-any-return]
+    )
 
 
 def imbalanced() -> Rows:
     """Four classes of 70, 20, 6 and 4 percent; the labels are balanced all the same."""
-    return make_classification(  # type: ignore[no-any-return]
+    return make_classification(
         6000, 20, n_informative=8, n_classes=4, n_clusters_per_class=1, weights=[0.7, 0.2, 0.06, 0.04], random_state=2
     )
 
 
 def blobs() -> Rows:
     """Eight overlapping Gaussian blobs in thirty dimensions."""
-    return make_blobs(4000, n_features=30, centers=8, cluster_std=9, random_state=3)  # type: ignore[no-any-return]
+    return make_blobs(4000, n_features=30, centers=8, cluster_std=9, random_state=3)
 
 
 SETS: dict[str, Callable[[], Rows]] = {
