@@ -26,7 +26,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from curriculum_labeling.estimators.calibration import fit_temperature
 from curriculum_labeling.estimators.checks import check_estimator, check_finite
 from curriculum_labeling.estimators.ensemble import COMBINES, round_weights, sum_weighted
-from curriculum_labeling.estimators.gain import Gain, paired_gain, standard_error, unmeasured
+from curriculum_labeling.estimators.gain import Gain, paired_gain, unmeasured
 from curriculum_labeling.estimators.learner import (
     EstimatorLearner,
     FineTuningLearner,
@@ -45,7 +45,7 @@ from curriculum_labeling.estimators.validation import (
 )
 from curriculum_labeling.estimators.weighting import Weighting
 from curriculum_labeling.labels import FloatArray, IntArray, Labels
-from curriculum_labeling.pacing import BestPacing, Pacing, PercentilePacing, ThresholdPacing
+from curriculum_labeling.pacing import BestPacing, Pacing, PercentilePacing, ThresholdPacing, shortened
 
 CRITERIA = ("percentile", "threshold", "k_best")
 DEFAULT_MAX_ITER = 10  # of criteria without an end of their own, as in SelfTrainingClassifier
@@ -104,10 +104,11 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         What is delivered: labels only and the later rounds averaged half and half, the last round,
         or the earliest round within one standard error of the best (needs `validation`).
     validation : None, "auto", float, int or (X, y), default="auto"
-        Which labels judge the rounds: none, three folds over at most 500 unlabeled rows, a fraction
-        held out, so many folds over all rows, or a set of their own.
+        Which labels judge the rounds: none, three folds of a curriculum shortened to its last round
+        and to at most 500 unlabeled rows (cheap), a fraction held out, so many folds of the whole
+        curriculum, or a set of their own.
     guard : bool, default=True
-        Deliver labels only where validation shows harm beyond one standard error.
+        Deliver labels only where validation shows harm beyond doubt (95 %).
     random_state : int, RandomState or None, default=None
         Seeds each round's fit and the folds. None leaves the estimator's own randomness alone.
     verbose : bool, default=False
@@ -229,6 +230,8 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             run = course.run(labels, unlabeled)
             return run, check_models(run.models, X_check, codes, self.combine)
         quiet, parts = replace(course, verbose=False), []
+        if isinstance(self.validation, str):
+            quiet = replace(quiet, pacing=shortened(course.pacing))
         for fold in folds(labels, unlabeled, self.validation, rng):
             train = Labels.of(labels.rows[fold.train], labels.classes[fold.train])
             held_out = isinstance(self.validation, float)
@@ -244,7 +247,7 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         best = one_standard_error_round(checked) if checked and self.combine == "best" else None
         weights = round_weights(len(run.models), self.combine, None if best is None else min(best, len(run.models) - 1))
         self.gain_ = self._gain(checked, best, targets)
-        if self.guard and self._harmed(checked, best):
+        if self.guard and self.gain_.helped is False:
             weights = (1.0, *[0.0] * (len(run.models) - 1))
         self.delivered_ = "average" if max(weights) < 1 else weights.index(1.0) or "labels-only"
         self.estimators_ = [model.estimator for model, weight in zip(run.models, weights, strict=True) if weight]
@@ -268,12 +271,6 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if checked is None:
             return unmeasured("every class has a single label, so none can be held out")
         return paired_gain(checked.rounds[0], checked.combined if best is None else checked.rounds[best])
-
-    def _harmed(self, checked: Checked | None, best: int | None) -> bool:
-        if checked is None:
-            return False
-        after = checked.combined if best is None else checked.rounds[best]
-        return float(np.mean(after) - np.mean(checked.rounds[0])) < -standard_error(checked.rounds[0], after)
 
     def predict(self, X: Any, **params: Any) -> Any:
         """The most probable class of each row, shape (n,)."""

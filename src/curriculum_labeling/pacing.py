@@ -119,6 +119,15 @@ class BestPacing:
 Pacing = PercentilePacing | ThresholdPacing | BestPacing
 
 
+def shortened(pacing: Pacing) -> Pacing:
+    """The last round of a pacing as its only one: what is left of it where time is short."""
+    if isinstance(pacing, PercentilePacing):
+        return PercentilePacing(pacing.percentiles[-1:], pacing.balance)
+    if isinstance(pacing, ThresholdPacing):
+        return ThresholdPacing(pacing.threshold, 1, pacing.balance)
+    return BestPacing(pacing.k * pacing.rounds, 1, pacing.balance)
+
+
 @dataclass(frozen=True)
 class Selection:
     """The rows of one round: a mask over the scores, and the lowest confidence that entered."""

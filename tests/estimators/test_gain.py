@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from curriculum_labeling.estimators.gain import paired_gain, standard_error, unmeasured
+from curriculum_labeling.estimators.gain import paired_gain, unmeasured
 
 
 def outcomes(both, better, worse, neither):
@@ -44,8 +44,3 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
 def test_nothing_held_out_is_said():
     assert "was not measured: no label was held out" in str(paired_gain(np.array([], bool), np.array([], bool)))
     assert "was not measured: because" in str(unmeasured("because"))
-
-
-def test_the_standard_error_is_never_zero():
-    same = np.array([True, False])
-    assert standard_error(same, same) > 0

@@ -80,10 +80,3 @@ def paired_gain(labels_only: BoolArray, curriculum: BoolArray) -> Gain:
         curriculum=float(np.mean(curriculum)),
         n=n,
     )
-
-
-def standard_error(labels_only: BoolArray, curriculum: BoolArray) -> float:
-    """Of the difference in accuracy on the same rows; one disagreement is added, so it is never 0."""
-    difference = curriculum.astype(int) - labels_only.astype(int)
-    n = len(difference)
-    return math.sqrt(np.abs(difference).sum() + 1 - difference.sum() ** 2 / n) / n

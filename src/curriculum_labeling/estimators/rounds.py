@@ -125,11 +125,16 @@ def describe(record: RoundRecord, rounds: int) -> str:
 
 
 def with_accuracies(run: Run, checked: Checked | None) -> list[RoundRecord]:
-    """The records, with the validation accuracy of each round where there is one."""
+    """The records, with the validation accuracy of each round that was checked.
+
+    Where validation was shortened to one round, that round stands for the last one.
+    """
     if checked is None:
         return run.records
-    accuracies = checked.accuracies + checked.accuracies[-1:] * len(run.records)
-    return [replace(record, validation_accuracy=a) for record, a in zip(run.records, accuracies, strict=False)]
+    accuracies: dict[int, float] = dict(enumerate(checked.accuracies))
+    if len(accuracies) == 2:
+        accuracies = {0: accuracies[0], run.records[-1].round: accuracies[1]}
+    return [replace(record, validation_accuracy=accuracies.get(record.round)) for record in run.records]
 
 
 def member_since(run: Run, targets: Targets) -> IntArray:

@@ -41,7 +41,7 @@ class Checked:
 
     @classmethod
     def pooled(cls, parts: list[Checked]) -> Checked:
-        """Several folds as one; rounds that a fold never reached repeat its last one."""
+        """Several folds as one; a fold that ended early counts with its last round."""
         most = max(len(part.rounds) for part in parts)
         rounds = [np.concatenate([p.rounds, np.repeat(p.rounds[-1:], most - len(p.rounds), axis=0)]) for p in parts]
         return cls(np.concatenate(rounds, axis=1), np.concatenate([part.combined for part in parts]))
