@@ -21,6 +21,7 @@ from curriculum_labeling.experiments.two_moons import PACINGS, accuracy, draw_fi
 
 MOON_SEEDS = 8
 DIGIT_SEEDS = 4
+FIGURE_SEED = 6  # its gain is nearest to the mean of the drawings
 
 
 def moons_table(step: Callable[[], None]) -> dict[str, list[float]]:
@@ -61,12 +62,22 @@ def _digits_run(X: Any, y: Any, estimator: Any, seed: int) -> list[float]:
     return [*each, model.score(X[test], y[test])]
 
 
+def _table(first: str, rounds: int, *last: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table.add_column(first, no_wrap=True)
+    for title in ("labels only", *[f"round {t}" for t in range(1, rounds + 1)], *last):
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
 def main() -> int:
     """Run both, print the tables, save the figure."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-        from rich.table import Table
     except ImportError:
         print("The demo needs matplotlib and rich: pip install 'curriculum-labeling[demo]'.", file=sys.stderr)
         return 2
@@ -81,20 +92,20 @@ def main() -> int:
         progress.update(task, description="digits, 50 labels")
         digits = digits_table(lambda: progress.advance(task))
         progress.update(task, description="figure")
-        chosen = draw_moons(0)
+        chosen = draw_moons(FIGURE_SEED)
         paths = draw_figure(chosen, {m: run_moons(chosen, m) for m in PACINGS}, out)
-    first = Table("two moons, 8 labels", "labels only", *[f"round {t}" for t in range(1, 6)])
+    first = _table("method", 5)
     for method, numbers in moons.items():
         first.add_row(method, *[f"{a:.1f}" for a in numbers])
     rounds = len(next(iter(digits.values()))) - 2
-    second = Table("digits, 50 labels", "labels only", *[f"round {t}" for t in range(1, rounds + 1)], "delivered")
+    second = _table("classifier", rounds, "delivered")
     for name, pairs in digits.items():
         second.add_row(name, *[f"{mean:.1f} ± {std:.1f}" for mean, std in pairs])
-    console.print(f"Accuracy in percent on the unlabeled rows, mean of {MOON_SEEDS} drawings:")
+    console.print(f"Two moons, 8 labels: accuracy in percent on the unlabeled rows, mean of {MOON_SEEDS} drawings.")
     console.print(first)
-    console.print(f"Accuracy in percent on 500 held-out digits, mean ± standard deviation of {DIGIT_SEEDS} splits:")
+    console.print(f"Digits, 50 labels: accuracy in percent on 500 held-out ones, mean ± std of {DIGIT_SEEDS} splits.")
     console.print(second)
-    console.print("Decision boundaries per round: " + " and ".join(str(path) for path in paths))
+    console.print("Decision boundaries per round: " + " and ".join(str(path) for path in paths), soft_wrap=True)
     return 0
 
 

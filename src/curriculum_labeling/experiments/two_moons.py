@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.datasets import make_moons
-from sklearn.kernel_approximation import RBFSampler
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from curriculum_labeling.curriculum import curriculum
 from curriculum_labeling.estimators.learner import EstimatorLearner
@@ -25,7 +26,8 @@ PACINGS: dict[str, Pacing] = {
     "pseudo-labeling": ThresholdPacing(0.0, rounds=5),
     "curriculum labeling": PercentilePacing.by(20),
 }
-GAMMA = 8.0
+GAMMA = 12.0
+PENALTY = 300.0
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,17 @@ def draw_moons(seed: int, *, rows: int = 600, noise: float = 0.1, labels_per_cla
 
 def run_moons(moons: TwoMoons, method: str, *, seed: int = 0) -> list[Round]:
     """All rounds of one method: a smooth kernel classifier, fitted from scratch each time."""
-    kernel = make_pipeline(
-        RBFSampler(gamma=GAMMA, n_components=300, random_state=0), LogisticRegression(C=1000, max_iter=500)
-    )
-    learner = EstimatorLearner(kernel, moons.X, np.array([0, 1]))
+    bumps = FunctionTransformer(rbf_kernel, kw_args={"Y": grid(15, 10), "gamma": GAMMA})
+    smooth = make_pipeline(bumps, LogisticRegression(C=PENALTY, max_iter=1000))
+    learner = EstimatorLearner(smooth, moons.X, np.array([0, 1]))
     labels = Labels.of(moons.labeled, moons.truth[moons.labeled])
     return list(curriculum(learner, labels, moons.unlabeled, pacing=PACINGS[method], seed=seed))
+
+
+def grid(columns: int, rows: int) -> FloatArray:
+    """Points of shape (columns x rows, 2) spread evenly over the picture."""
+    x, y = np.meshgrid(np.linspace(-1.6, 2.6, columns), np.linspace(-1.1, 1.6, rows))
+    return np.column_stack([x.ravel(), y.ravel()])
 
 
 def accuracy(moons: TwoMoons, round_: Round) -> float:
@@ -90,9 +97,9 @@ def draw_figure(moons: TwoMoons, rounds: dict[str, list[Round]], folder: Path) -
 def _draw_panel(axis: Any, moons: TwoMoons, round_: Round) -> None:
     """The boundary of one model over the rows it was trained on: blue and orange; gray is unlabeled."""
     colors = np.array(["#2266aa", "#dd7722"])
-    x, y = np.meshgrid(np.linspace(-1.6, 2.6, 160), np.linspace(-1.1, 1.6, 120))
-    grid = np.column_stack([x.ravel(), y.ravel()])
-    p = round_.model.probabilities(grid)[:, 1].reshape(x.shape)  # type: ignore[attr-defined]
+    points = grid(160, 120)
+    x, y = points[:, 0].reshape(120, 160), points[:, 1].reshape(120, 160)
+    p = round_.model.probabilities(points)[:, 1].reshape(120, 160)  # type: ignore[attr-defined]
     axis.contourf(x, y, p, levels=np.linspace(0, 1, 11), cmap="PuOr_r", alpha=0.35)
     axis.contour(x, y, p, levels=[0.5], colors="black", linewidths=1)
     axis.scatter(*moons.X.T, s=3, color="#aaaaaa", linewidths=0)
