@@ -232,6 +232,29 @@ def test_the_guard_delivers_labels_only_where_held_out_labels_show_harm():
     assert unguarded.score(X, y) < 0.5
 
 
+def test_the_later_rounds_are_delivered_alone_where_held_out_labels_leave_no_doubt():
+    """A classifier that needs many rows: useless on the labels alone."""
+    X, y = make_blobs(400, centers=2, cluster_std=1.0, random_state=0)
+
+    class Slow(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            super().fit(X, y, sample_weight)
+            if len(X) < 60:
+                self.n_seen_ = len(X)
+            return self
+
+        def predict_proba(self, X):
+            p = super().predict_proba(X)
+            coin = np.abs(X).sum(axis=1, keepdims=True) * 1e4 % 1 < 0.4
+            return np.where(coin & hasattr(self, "n_seen_"), 0.4 * p[:, ::-1] + 0.3, p)
+
+    hidden = few_labels(y, 25)
+    model = CurriculumLabelingClassifier(Slow(), match_classes=False).fit(X, hidden)
+    assert model.gain_.helped is True
+    assert model.delivered_ == "later rounds"
+    np.testing.assert_allclose(model.estimator_weights_, [1 / 3] * 3)
+
+
 def test_best_delivers_one_round(blobs):
     model = fitted(blobs, combine="best", validation=5)
     assert model.delivered_ == "labels-only" or model.delivered_ in (1, 2, 3)

@@ -25,7 +25,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from curriculum_labeling.estimators.calibration import fit_temperature
 from curriculum_labeling.estimators.checks import check_estimator, check_finite
-from curriculum_labeling.estimators.ensemble import COMBINES, round_weights, sum_weighted
+from curriculum_labeling.estimators.ensemble import COMBINES, name_of, round_weights, sum_weighted, weights_beyond_doubt
 from curriculum_labeling.estimators.gain import Gain, paired_gain, unmeasured
 from curriculum_labeling.estimators.learner import (
     EstimatorLearner,
@@ -108,7 +108,8 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         and to at most 500 unlabeled rows (cheap), a fraction held out, so many folds of the whole
         curriculum, or a set of their own.
     guard : bool, default=True
-        Deliver labels only where validation shows harm beyond doubt (95 %).
+        Let validation decide where it leaves no doubt (95 %): labels only if the curriculum harmed,
+        and for the average, the later rounds alone if it helped.
     random_state : int, RandomState or None, default=None
         Seeds each round's fit and the folds. None leaves the estimator's own randomness alone.
     verbose : bool, default=False
@@ -124,7 +125,7 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
     termination_condition_ : "all_labeled", "no_change" or "max_iter"
     rounds_ : a `RoundRecord` per round: threshold, rows entered, left, flipped, class counts, ...
     gain_ : a `Gain`: accuracy over labels only with its interval; ``print(model.gain_)``
-    delivered_ : "average", "labels-only" or the number of the round delivered
+    delivered_ : "average", "later rounds", "labels-only" or the number of the round delivered
     estimators_, estimator_weights_ : what `predict_proba` averages
     """
 
@@ -247,9 +248,9 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         best = one_standard_error_round(checked) if checked and self.combine == "best" else None
         weights = round_weights(len(run.models), self.combine, None if best is None else min(best, len(run.models) - 1))
         self.gain_ = self._gain(checked, best, targets)
-        if self.guard and self.gain_.helped is False:
-            weights = (1.0, *[0.0] * (len(run.models) - 1))
-        self.delivered_ = "average" if max(weights) < 1 else weights.index(1.0) or "labels-only"
+        if self.guard and self.gain_.helped is not None:
+            weights = weights_beyond_doubt(weights, helped=self.gain_.helped)
+        self.delivered_ = name_of(weights)
         self.estimators_ = [model.estimator for model, weight in zip(run.models, weights, strict=True) if weight]
         self.estimator_weights_ = np.array([weight for weight in weights if weight])
         self.estimator_ = self.estimators_[-1]
