@@ -350,6 +350,15 @@ def test_a_pickle_does_not_carry_the_training_rows(blobs):
     assert len(pickle.dumps(model)) < wide.nbytes / 4
 
 
+def test_every_fit_starts_fresh(blobs):
+    X, _, y = blobs
+    given = LogisticRegression()
+    model = CurriculumLabelingClassifier(given).fit(X, y)
+    assert not hasattr(given, "coef_")
+    assert len({id(e) for e in model.estimators_}) == 4
+    assert all(e.get_params() == given.get_params() for e in model.estimators_)
+
+
 def test_another_seed_gives_another_forest(blobs):
     X, _, y = blobs
     a, b = (CurriculumLabelingClassifier(RandomForestClassifier(10), random_state=s).fit(X, y) for s in (0, 1))
@@ -564,6 +573,8 @@ def test_nan_is_refused_before_any_fit(blobs):
 
     with pytest.raises(ValueError, match="Input X contains NaN, which Never does not accept; impute it"):
         CurriculumLabelingClassifier(Never()).fit(broken, y)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        CurriculumLabelingClassifier(Never()).fit(pd.DataFrame(broken), y)
     CurriculumLabelingClassifier(HistGradientBoostingClassifier(max_iter=5)).fit(broken, y)
 
 

@@ -28,7 +28,7 @@ def check_finite(X: Any, estimator: Any) -> None:
     """Refuse NaN and infinity anywhere in X before the first fit, where the estimator would refuse them later."""
     if isinstance(estimator, Pipeline) or get_tags(estimator).input_tags.allow_nan:
         return
-    values = X.data if sp.issparse(X) else X
+    values = X.data if sp.issparse(X) else X.to_numpy() if hasattr(X, "to_numpy") else X
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or np.isfinite(values).all():
         return
     kind = "NaN" if np.isnan(values).any() else "infinity"
