@@ -42,9 +42,8 @@ def augment(images: Tensor, rows: Tensor, recipe: Recipe, *, key: int) -> Tensor
 def carry_out(images: Tensor, plan: Plan, recipe: Recipe) -> Tensor:
     """The batch after everything the plan says."""
     fill = torch.tensor(recipe.fill, dtype=torch.uint8).to(images.device).expand(images.shape[1])
-    if plan.operations.shape[1]:
-        images = change_colors(images, plan)
-    return resample(images, plan, border=recipe.border, fill=fill)
+    images, tables = change_colors(images, plan) if plan.operations.shape[1] else (images, None)
+    return resample(images, plan, border=recipe.border, fill=fill, tables=tables)
 
 
 def _check(images: Tensor, rows: Tensor, recipe: Recipe) -> None:

@@ -8,6 +8,7 @@ color from a border one pixel wide.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +17,14 @@ from torch import Tensor
 
 from curriculum_labeling.labels import BoolArray, FloatArray, IntArray
 from curriculum_labeling.vision.operations import GEOMETRIC, Operation
+from curriculum_labeling.vision.photometric import Tables
 from curriculum_labeling.vision.plan import Plan
 from curriculum_labeling.vision.recipe import Border
 
 ONE = 1 << 16  # 1.0 in fixed point
 OUTSIDE = -(1 << 30)
 # Pixels resampled at a time, so that indices stay in the processor's cache.
-CHUNK = 1 << 16
+CHUNK = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -30,32 +32,81 @@ class Grid:
     """Where output pixels read, as what their column and what their line contribute.
 
     The fixed-point place of pixel (line, column) is x_of_line + x_of_column, and likewise y; the
-    four are int32 of shape (n, W or H). Each of `boxes` is a pair of 0/1 tensors: the lines and the
-    columns that a Cutout covers.
+    four are int arrays of shape (n, W or H). Each of `boxes` is a pair of such arrays: 0 for lines
+    and columns that a Cutout covers, -1 for others.
     """
 
-    x_of_column: Tensor
-    x_of_line: Tensor
-    y_of_column: Tensor
-    y_of_line: Tensor
-    boxes: list[tuple[Tensor, Tensor]]
+    x_of_column: IntArray
+    x_of_line: IntArray
+    y_of_column: IntArray
+    y_of_line: IntArray
+    boxes: list[tuple[IntArray, IntArray]]
+
+    @property
+    def upright(self) -> BoolArray:
+        """Images that are neither rotated nor sheared: lines stay lines, columns columns."""
+        return np.logical_not(self.x_of_line.any(axis=1) | self.y_of_column.any(axis=1))
 
 
-def resample(images: Tensor, plan: Plan, *, border: Border, fill: Tensor) -> Tensor:
-    """The geometric part of a plan, on a batch of shape (n, C, H, W); `fill` has C entries."""
+def resample(images: Tensor, plan: Plan, *, border: Border, fill: Tensor, tables: Tables | None = None) -> Tensor:
+    """The geometric part of a plan, on a uint8 batch of shape (n, C, H, W).
+
+    Parameters
+    ----------
+    fill : uint8 tensor of shape (C,)
+        The color outside the images.
+    tables : Tables, optional
+        What to look pixels up in on the way, see `photometric.py`.
+    """
     n, channels, height, width = images.shape
-    grid = _grid(plan, (height, width), border, images.device)
+    grid = _grid(plan, (height, width), border)
+    kinds = grid.upright * 2 + (0 if tables is None else tables.pending)
+    shifts = torch.arange(0, 8 * channels, 8, dtype=torch.int32, device=images.device)
     per_chunk = min(n, max(1, CHUNK // (height * width)))
-    frame = fill.view(1, channels, 1, 1).repeat(per_chunk, 1, height + 2, width + 2)
-    planes = torch.arange(per_chunk * channels, dtype=torch.int32, device=images.device)
-    starts = (planes * ((height + 2) * (width + 2))).view(per_chunk, channels, 1, 1)
-    parts = []
-    for start in range(0, n, per_chunk):
-        part = images[start : start + per_chunk]
-        frame[: len(part), :, 1:-1, 1:-1] = part
-        places = _places(grid, slice(start, start + per_chunk))[:, None] + starts[: len(part)]
-        parts.append(frame.view(-1).index_select(0, places.view(-1)).view(part.shape))
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+    frame = (fill.int() << shifts).sum(dtype=torch.int32).repeat(per_chunk, height + 2, width + 2)
+    order, results = [], []
+    for rows, upright, pending in _groups(kinds, per_chunk):
+        index = torch.from_numpy(rows).to(images.device)
+        looked_up = tables.values.index_select(0, index) if tables is not None and pending else None
+        frame[: len(rows), 1:-1, 1:-1] = _pack(images.index_select(0, index), looked_up)
+        places = _places(grid, rows, upright, images.device)
+        results.append(_unpack(frame.view(-1).index_select(0, places.view(-1)).view(places.shape), channels))
+        order.append(rows)
+    back = torch.from_numpy(np.argsort(np.concatenate(order))).to(images.device)
+    return torch.cat(results).index_select(0, back)
+
+
+def _groups(kinds: IntArray, per_chunk: int) -> Iterator[tuple[IntArray, bool, bool]]:
+    """Rows of one kind and one chunk at a time; batches of a single chunk are not worth taking apart."""
+    if len(kinds) <= per_chunk:
+        yield np.arange(len(kinds)), bool(kinds.min() & 2), bool((kinds & 1).any())
+        return
+    for kind in np.unique(kinds):
+        rows = np.flatnonzero(kinds == kind)
+        for start in range(0, len(rows), per_chunk):
+            yield rows[start : start + per_chunk], bool(kind & 2), bool(kind & 1)
+
+
+def _pack(images: Tensor, tables: Tensor | None) -> Tensor:
+    """Pixels as one int32 each, looked up on the way, so that one read moves all channels: shape (m, H, W)."""
+    starts = torch.arange(0, len(images) * 256, 256, dtype=torch.int32, device=images.device)[:, None, None]
+    packed: Tensor | None = None
+    for channel in range(images.shape[1]):
+        levels = images[:, channel].int()
+        if tables is not None:
+            places = levels.add_(starts).view(-1)
+            levels = tables[:, channel].int().view(-1).index_select(0, places).view(levels.shape)
+        packed = levels if packed is None else packed.add_(levels, alpha=1 << 8 * channel)
+    assert packed is not None
+    return packed
+
+
+def _unpack(packed: Tensor, channels: int) -> Tensor:
+    """The uint8 images (m, C, H, W) in packed pixels; conversion to uint8 keeps the lowest byte."""
+    images = torch.empty((len(packed), channels, *packed.shape[1:]), dtype=torch.uint8, device=packed.device)
+    for channel in range(channels):
+        images[:, channel] = packed if channel == 0 else packed.bitwise_right_shift_(8)
+    return images
 
 
 def affine_maps(plan: Plan, size: tuple[int, int]) -> FloatArray:
@@ -89,10 +140,11 @@ def _fixed_point(maps: FloatArray) -> IntArray:
     """Coefficients in fixed point, of shape (6, n, 1), for whole pixel numbers whose places are their centers."""
     maps = maps.copy()
     maps[:, :, 2] += 0.5 * (maps[:, :, 0] + maps[:, :, 1])
-    return np.floor(maps * ONE + 0.5).astype(np.int64).reshape(len(maps), 6).T[:, :, None]
+    coefficients: IntArray = np.floor(maps * ONE + 0.5).astype(np.int64)
+    return coefficients.reshape(len(maps), 6).T[:, :, None]
 
 
-def _grid(plan: Plan, size: tuple[int, int], border: Border, device: torch.device) -> Grid:
+def _grid(plan: Plan, size: tuple[int, int], border: Border) -> Grid:
     """The grid of a whole plan; positions off the crop's source lead far outside."""
     height, width = size
     columns, column_inside = _positions(plan.shift_x, width, border, plan.flip)
@@ -101,18 +153,12 @@ def _grid(plan: Plan, size: tuple[int, int], border: Border, device: torch.devic
     boxes = [box.T for box in plan.boxes.swapaxes(0, 1) if box[:, 2].any()]
     # The border of the frame shifts every place by one pixel.
     return Grid(
-        x_of_column=_send(np.where(column_inside, a * columns + c + ONE, OUTSIDE), device),
-        x_of_line=_send(b * lines, device),
-        y_of_column=_send(d * columns, device),
-        y_of_line=_send(np.where(line_inside, e * lines + f + ONE, OUTSIDE), device),
-        boxes=[
-            (_send(_covered(y, side, height), device), _send(_covered(x, side, width), device)) for x, y, side in boxes
-        ],
+        x_of_column=np.where(column_inside, a * columns + c + ONE, OUTSIDE),
+        x_of_line=b * lines,
+        y_of_column=d * columns,
+        y_of_line=np.where(line_inside, e * lines + f + ONE, OUTSIDE),
+        boxes=[(_uncovered(y, side, height), _uncovered(x, side, width)) for x, y, side in boxes],
     )
-
-
-def _send(array: IntArray, device: torch.device) -> Tensor:
-    return torch.from_numpy(array.astype(np.int32)).to(device)
 
 
 def _positions(shift: IntArray, length: int, border: Border, flip: BoolArray | None) -> tuple[IntArray, BoolArray]:
@@ -125,22 +171,31 @@ def _positions(shift: IntArray, length: int, border: Border, flip: BoolArray | N
     return positions, (positions >= 0) & (positions < length)
 
 
-def _covered(center: IntArray, side: IntArray, length: int) -> BoolArray:
-    """Which lines (or columns) lie within side//2 before the center to side//2 after it: (n, length)."""
+def _uncovered(center: IntArray, side: IntArray, length: int) -> IntArray:
+    """0 for lines (or columns) from side//2 before the center to side//2 after it, -1 for others: (n, length)."""
     base, half = np.arange(length), side[:, None] // 2
-    covered: BoolArray = (base >= center[:, None] - half) & (base < center[:, None] + half)
-    return covered
+    return np.where((base >= center[:, None] - half) & (base < center[:, None] + half), 0, -1)
 
 
-def _places(grid: Grid, part: slice) -> Tensor:
-    """Which pixel of the bordered frame each output pixel reads: int32 of shape (m, H, W)."""
+def _places(grid: Grid, rows: IntArray, upright: bool, device: torch.device) -> Tensor:
+    """Which pixel of the bordered frames each output pixel reads: int32 of shape (m, H, W)."""
     height, width = grid.y_of_line.shape[1], grid.x_of_column.shape[1]
-    x = grid.x_of_column[part, None, :] + grid.x_of_line[part, :, None]
-    y = grid.y_of_column[part, None, :] + grid.y_of_line[part, :, None]
-    x.bitwise_right_shift_(16).clamp_(0, width + 1)
-    y.bitwise_right_shift_(16).clamp_(0, height + 1)
-    places = x.add_(y, alpha=width + 2)
-    for lines, columns in grid.boxes:
-        # Place 0 is the frame's corner, which has the fill color.
-        places.mul_(1 - lines[part, :, None] * columns[part, None, :])
+    frames = np.arange(len(rows))[:, None] * ((height + 2) * (width + 2))
+
+    def send(by_column: IntArray, by_line: IntArray) -> tuple[Tensor, Tensor]:
+        columns, lines = (torch.from_numpy(one.astype(np.int32)).to(device) for one in (by_column, by_line))
+        return columns[:, None, :], lines[:, :, None]
+
+    if upright:
+        columns = (grid.x_of_column[rows] >> 16).clip(0, width + 1)
+        lines = (grid.y_of_line[rows] >> 16).clip(0, height + 1)
+        places = torch.add(*send(columns, lines * (width + 2) + frames))
+    else:
+        y = torch.add(*send(grid.y_of_column[rows], grid.y_of_line[rows]))
+        places = torch.add(*send(grid.x_of_column[rows], grid.x_of_line[rows]))
+        places.bitwise_right_shift_(16).clamp_(0, width + 1)
+        places.add_(y.bitwise_right_shift_(16).clamp_(0, height + 1), alpha=width + 2).add_(send(frames, frames)[0])
+    for by_line, by_column in grid.boxes:
+        # Place 0 is a corner of the first frame, which has the fill color.
+        places.bitwise_and_(torch.bitwise_or(*send(by_column[rows], by_line[rows])))
     return places

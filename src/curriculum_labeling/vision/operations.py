@@ -110,4 +110,5 @@ def values(
     # AutoAugment counts the bits taken away and Fast AutoAugment those kept, both rounding down.
     bits = np.ceil(found) if scale == "levels" else np.floor(found)
     found = np.where(operations == Operation.Posterize, bits.clip(1, 8), found)
-    return np.where(operations == Operation.Cutout, np.floor(found), found)
+    result: FloatArray = np.where(operations == Operation.Cutout, np.floor(found), found)
+    return result

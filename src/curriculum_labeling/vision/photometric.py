@@ -7,11 +7,13 @@ table is applied first. The arithmetic is Pillow's, rounding included.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from curriculum_labeling.labels import FloatArray, IntArray
+from curriculum_labeling.labels import BoolArray, FloatArray, IntArray
 from curriculum_labeling.vision.operations import Operation
 from curriculum_labeling.vision.plan import Plan
 
@@ -24,8 +26,16 @@ MEASURES = np.isin(
 # Grey is (19595 R + 38470 G + 7471 B) / 65536, rounded: Pillow's ITU-R 601-2 weights.
 GREY = (19595, 38470, 7471)
 # Pixels looked up at a time, so that indices stay in the processor's cache.
-CHUNK = 1 << 17
+CHUNK = 1 << 19
 _WORDS = ((torch.int64, 8), (torch.int32, 4), (torch.int16, 2), (torch.uint8, 1))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A table per image and channel, uint8 of shape (n, C, 256), and which images have one still to be applied."""
+
+    values: Tensor
+    pending: BoolArray
 
 
 class Canvas:
@@ -36,7 +46,8 @@ class Canvas:
 
     def __init__(self, images: Tensor) -> None:
         self.images = images.clone(memory_format=torch.contiguous_format)
-        self.tables = images.new_empty((*images.shape[:2], 256))
+        self.identity = torch.arange(256, dtype=torch.uint8, device=images.device).repeat(images.shape[1], 1)
+        self.tables = self.identity.repeat(len(images), 1, 1)
         self.pending = np.zeros(len(images), dtype=np.bool_)
 
     def pixels(self, rows: IntArray) -> Tensor:
@@ -66,6 +77,7 @@ class Canvas:
             part = waiting[start : start + per_chunk]
             there = self.index(part)
             self.replace(part, look_up(self.tables.index_select(0, there), self.images.index_select(0, there)))
+            _words(self.tables).index_copy_(0, there, _words(self.identity.repeat(len(part), 1, 1)))
         self.pending[waiting] = False
 
     def index(self, rows: IntArray) -> Tensor:
@@ -87,8 +99,8 @@ def _words(images: Tensor) -> Tensor:
     return next(flat.view(word) for word, size in _WORDS if flat.shape[1] % size == 0)
 
 
-def change_colors(images: Tensor, plan: Plan) -> Tensor:
-    """The photometric operations of a plan, on a uint8 batch of shape (n, 1 or 3, H, W)."""
+def change_colors(images: Tensor, plan: Plan) -> tuple[Tensor, Tables]:
+    """The photometric operations of a plan: images (n, 1 or 3, H, W), and tables to look them up in."""
     canvas = Canvas(images)
     for operations, values in zip(plan.operations.T, plan.values.T, strict=True):
         canvas.settle(np.flatnonzero(MEASURES[operations]))
@@ -97,8 +109,7 @@ def change_colors(images: Tensor, plan: Plan) -> Tensor:
             rows = np.flatnonzero(operations == operation)
             if len(rows):
                 canvas.replace(rows, change(canvas.pixels(rows), _floats(values[rows], images.device)))
-    canvas.settle(np.arange(len(images)))
-    return canvas.images
+    return canvas.images, Tables(canvas.tables, canvas.pending)
 
 
 def _compose_tables(canvas: Canvas, operations: IntArray, values: FloatArray) -> None:
@@ -107,8 +118,7 @@ def _compose_tables(canvas: Canvas, operations: IntArray, values: FloatArray) ->
     contrast = np.flatnonzero(operations == Operation.Contrast)
     pointwise = np.concatenate([contrast, np.flatnonzero(POINTWISE[operations])])
     if len(pointwise):
-        parameters = _pointwise_parameters(operations[pointwise], values[pointwise])
-        parameters = _floats(parameters, canvas.images.device)
+        parameters = _floats(_pointwise_parameters(operations[pointwise], values[pointwise]), canvas.images.device)
         if len(contrast):
             parameters[0, : len(contrast)] = mean_grey(canvas.pixels(contrast))
         drawn.append((pointwise, pointwise_tables(*parameters)[:, None].expand(-1, channels, -1)))
@@ -121,7 +131,7 @@ def _compose_tables(canvas: Canvas, operations: IntArray, values: FloatArray) ->
 
 
 def _pointwise_parameters(operations: IntArray, values: FloatArray) -> FloatArray:
-    """Center, factor, threshold and bits of each image, of shape (4, n); Contrast's center is not known yet."""
+    """Center, factor, threshold and mask of each image, of shape (4, n); Contrast's center is not known yet."""
     enhances = (operations == Operation.Contrast) | (operations == Operation.Brightness)
     threshold = np.where(operations == Operation.Solarize, values, 256)
     return np.stack(
@@ -129,7 +139,7 @@ def _pointwise_parameters(operations: IntArray, values: FloatArray) -> FloatArra
             np.zeros(len(values)),
             np.where(enhances, values, 1),
             np.where(operations == Operation.Invert, 0, threshold),
-            np.where(operations == Operation.Posterize, values, 8),
+            np.where(operations == Operation.Posterize, 256 - 2 ** (8 - values), 255),
         ]
     )
 
@@ -138,24 +148,26 @@ def _floats(array: FloatArray, device: torch.device) -> Tensor:
     return torch.from_numpy(array.astype(np.float32)).to(device)
 
 
-def pointwise_tables(center: Tensor, factor: Tensor, threshold: Tensor, bits: Tensor) -> Tensor:
-    """Tables (n, 256): away from `center` by `factor`, inverted from `threshold` on, `bits` leading bits kept.
+def pointwise_tables(center: Tensor, factor: Tensor, threshold: Tensor, mask: Tensor) -> Tensor:
+    """Tables (n, 256): away from `center` by `factor`, inverted from `threshold` on, the bits of `mask` kept.
 
     This one family holds Brightness (center 0), Contrast (center at the mean), Solarize, Invert
     (threshold 0) and Posterize.
     """
     levels = torch.arange(256, dtype=torch.float32, device=center.device)
-    center, factor, threshold, bits = (one[:, None] for one in (center, factor, threshold, bits))
+    center, factor, threshold, mask = (one[:, None] for one in (center, factor, threshold, mask))
     tables = _to_bytes(center + factor * (levels - center))
     tables = tables ^ (levels >= threshold).to(torch.uint8).mul_(255)
-    return tables & (256 - torch.exp2(8 - bits)).to(torch.uint8)
+    return tables & mask.to(torch.uint8)
 
 
 def autocontrast_tables(images: Tensor) -> Tensor:
     """Tables (n, C, 256) that stretch each channel to 0 … 255; a flat channel stays."""
-    low, high = (bound[..., None].double() for bound in images.flatten(2).aminmax(dim=2))
+    pixels = images.flatten(2)
+    low, high = pixels.amin(dim=2, keepdim=True).double(), pixels.amax(dim=2, keepdim=True).double()
     flat = high <= low
-    scale = torch.where(flat, 1.0, 255.0 / (high - low))
+    # Not 255.0 / tensor, which torch computes as a product with the reciprocal.
+    scale = torch.where(flat, 1.0, torch.full_like(low, 255.0) / (high - low))
     offset = torch.where(flat, 0.0, -low * scale)
     levels = torch.arange(256, dtype=torch.float64, device=images.device)
     return _to_bytes(levels * scale + offset)
@@ -166,13 +178,13 @@ def equalize_tables(images: Tensor) -> Tensor:
     n, channels = images.shape[:2]
     counts = torch.zeros(n, channels, 256, dtype=torch.int32, device=images.device)
     pixels = images.flatten(2).long()
-    counts.scatter_add_(2, pixels, torch.ones((), dtype=torch.int32, device=images.device).expand_as(pixels))
+    counts.scatter_add_(2, pixels, torch.ones_like(pixels, dtype=torch.int32))
     below = counts.cumsum(2, dtype=torch.int32) - counts
-    last = counts.gather(2, pixels.amax(dim=2, keepdim=True))
+    last = counts.gather(2, images.flatten(2).amax(dim=2, keepdim=True).long())
     step = (pixels.shape[2] - last) // 255
-    levels = torch.arange(256, dtype=torch.int32, device=images.device)
-    equalized = (step // 2 + below) // step.clamp(min=1)
-    return torch.where(step > 0, equalized.clamp_(max=255), levels).to(torch.uint8)
+    equalized = _to_bytes((below + step // 2) / step.clamp(min=1))
+    levels = torch.arange(256, dtype=torch.uint8, device=images.device)
+    return torch.where(step > 0, equalized, levels)
 
 
 def grey(images: Tensor) -> Tensor:
@@ -185,16 +197,16 @@ def grey(images: Tensor) -> Tensor:
 
 def mean_grey(images: Tensor) -> Tensor:
     """Each image's mean grey level, rounded: float32 of shape (n,)."""
-    levels = grey(images).flatten(1)
-    total, count = levels.sum(dim=1), levels.shape[1]
-    return ((2 * total + count) // (2 * count)).float()
+    # A line's sum is exact in float32.
+    total = grey(images).float().sum(dim=2).sum(dim=1, dtype=torch.float64)
+    return (total / images[0, 0].numel() + 0.5).floor().float()
 
 
 def saturate(images: Tensor, factor: Tensor) -> Tensor:
     """Color: away from each pixel's own grey by `factor`, of shape (n,)."""
     if images.shape[1] == 1:
         return images
-    return _blend(grey(images)[:, None].float(), images, factor)
+    return _blend(grey(images)[:, None].float(), images.float(), factor)
 
 
 def sharpen(images: Tensor, factor: Tensor) -> Tensor:
@@ -203,23 +215,23 @@ def sharpen(images: Tensor, factor: Tensor) -> Tensor:
     Sums run over the batch as one line of pixels: where they mix two lines or two images, they land
     on outermost pixels.
     """
-    width, inner = images.shape[3], (..., slice(1, -1), slice(1, -1))
+    width = images.shape[3]
     line = images.reshape(-1).to(torch.int16)
     along = (line[:-2] + line[1:-1]).add_(line[2:])
     around = (along[: -2 * width] + along[width:-width]).add_(along[2 * width :])
     around.add_(line[width + 1 : -width - 1], alpha=4)
-    smooth = images.reshape(-1).float()
-    smooth[width + 1 : -width - 1] = around.float().mul_(1 / 13).add_(0.5).floor_()
-    smooth = smooth.view(images.shape)
-    sharp = _blend(smooth, images, factor)
-    result = images.clone()
-    result[inner] = sharp[inner]
-    return result
+    sharp = images.float()
+    smooth = torch.empty_like(sharp)
+    smooth.view(-1)[width + 1 : -width - 1] = around
+    smooth.mul_(1 / 13).add_(0.5).floor_()
+    for edge in ((..., 0, slice(None)), (..., -1, slice(None)), (..., 0), (..., -1)):
+        smooth[edge] = sharp[edge]
+    return _blend(smooth, sharp, factor)
 
 
 def _blend(degenerate: Tensor, images: Tensor, factor: Tensor) -> Tensor:
-    """Pillow's `Image.blend`: float32, clipped, then truncated."""
-    return _to_bytes((images.float().sub_(degenerate)).mul_(factor.view(-1, 1, 1, 1)).add_(degenerate))
+    """Pillow's `Image.blend`: float32, clipped, then truncated; overwrites `images`."""
+    return _to_bytes(images.sub_(degenerate).mul_(factor.view(-1, 1, 1, 1)).add_(degenerate))
 
 
 def _to_bytes(values: Tensor) -> Tensor:

@@ -98,4 +98,5 @@ def _draw_boxes(
 
 def _below(unit: FloatArray, bound: int | tuple[int, ...]) -> IntArray:
     """Whole numbers 0 … bound-1; draws have 24 bits, so products are exact and never reach the bound."""
-    return (unit * np.array(bound)).astype(np.int64)
+    found: IntArray = (unit * np.array(bound)).astype(np.int64)
+    return found
