@@ -34,7 +34,7 @@ class Checkpoints:
         if self.epochs < 1:
             raise ValueError(f"checkpoint epochs must be a whole number, at least 1, got {self.epochs}.")
         if self.minutes < 0:
-            raise ValueError(f"checkpoint minutes must be at least 0, got {self.minutes}.")
+            raise ValueError(f"checkpoint minutes must be a number, at least 0, got {self.minutes}.")
 
 
 @dataclass(frozen=True)
