@@ -55,7 +55,7 @@ def test_selection_over_shares_of_the_scores_is_exactly_that_of_one_process(foun
         assert torch.equal(found[1][0][name], found[size][0][name])
 
 
-def test_a_shared_norm_in_a_group_of_one_is_torchs(monkeypatch):
+def test_a_shared_norm_in_a_group_of_one_is_torchs():
     torch.manual_seed(0)
     ours, theirs = SharedBatchNorm(4), nn.BatchNorm2d(4)
     ours.group = Group()

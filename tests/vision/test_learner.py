@@ -118,6 +118,7 @@ def test_a_finished_fit_is_read_back_instead_of_trained_again(tmp_path):
     again = learner(checkpoints=tmp_path, watch=trained.append)
     assert same_weights(first.state_dict(), again.fit(LABELS, seed=0).state_dict())
     assert not trained
+    assert first.seconds > 0
     again.fit(LABELS, seed=1)
     assert trained
     assert trained[0].round == 1

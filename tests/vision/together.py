@@ -89,4 +89,5 @@ def run_group(folder, size):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    sys.exit(any([run_group(Path(sys.argv[1]), size) for size in SIZES]))
+    ends = [run_group(Path(sys.argv[1]), size) for size in SIZES]
+    sys.exit(any(ends))

@@ -27,7 +27,7 @@ from curriculum_labeling.vision.feed import Feed
 from curriculum_labeling.vision.networks import build_network
 from curriculum_labeling.vision.recipe import Recipe, build_recipe
 from curriculum_labeling.vision.scoring import Scorer
-from curriculum_labeling.vision.training import Watch, train
+from curriculum_labeling.vision.training import Trained, Watch, train
 from curriculum_labeling.vision.whitening import Preprocessing, Standardization, fit_standardization, fit_whitening
 
 # Rows from which preprocessing is fitted, at most: more of them change nothing that counts.
@@ -37,9 +37,11 @@ STANDARDIZATION_ROWS, WHITENING_ROWS = 10_000, 50_000
 class ImageModel:
     """A trained network over one set of images; its weights are the averaged ones where averaging was asked for."""
 
-    def __init__(self, images: Images, scorer: Scorer) -> None:
+    def __init__(self, images: Images, scorer: Scorer, seconds: float = 0.0) -> None:
         self.images = images
         self.scorer = scorer
+        # How long training took, restarts included.
+        self.seconds = seconds
 
     def score(self, rows: IntArray) -> Scores:
         """Class, confidence and runner-up of these rows of the images."""
@@ -112,13 +114,15 @@ class ImageLearner:
         saved = feed.group.from_first(store.load() if store and feed.group.rank == 0 else None)
         if saved is not None and saved.progress["finished"]:
             network.load_state_dict(saved.tensors)
+            trained = Trained(network.eval(), saved.progress["seconds"])
         else:
             with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-                network = train(network, feed, store=store, watch=self.watch, round_number=self.fits)
+                trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits)
             if store is not None and feed.group.rank == 0:
-                store.save("model", network.state_dict(), {"finished": True})
+                done = {"finished": True, "seconds": trained.seconds}
+                store.save("model", trained.network.state_dict(), done)
         self.fits += 1
-        return self._model(network.eval())
+        return self._model(trained)
 
     def _network(self, seed: int) -> nn.Module:
         height, width, channels = self.images.pixels.shape[1:]
@@ -132,17 +136,17 @@ class ImageLearner:
         parts = (self.recipe, self.preprocessing, self.device, current_group())
         return Feed(self.images.pixels, batches, self.config, classes, *parts)
 
-    def _model(self, network: nn.Module) -> ImageModel:
+    def _model(self, trained: Trained) -> ImageModel:
         settings = self.config
         scorer = Scorer(
-            network,
+            trained.network,
             self.preprocessing,
             self.device,
             settings.score_batch,
             settings.flip_scoring,
             settings.channels_last,
         )
-        return ImageModel(self.images, scorer)
+        return ImageModel(self.images, scorer, trained.seconds)
 
     def _fingerprint(self, labels: Labels, seed: int, network: nn.Module) -> str:
         """A name that differs wherever labels, seed, settings, images or starting weights do."""

@@ -47,6 +47,14 @@ class Epoch:
 
 
 @dataclass(frozen=True)
+class Trained:
+    """The network to use, in evaluation mode, and the seconds its training took, restarts included."""
+
+    network: nn.Module
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Resumed:
     """Where this process took over: the step, the seconds spent before it, and its clock then."""
 
@@ -65,8 +73,8 @@ def train(
     store: Store | None = None,
     watch: Watch | None = None,
     round_number: int = 0,
-) -> nn.Module:
-    """The trained network: the averaged one where the settings ask for an average.
+) -> Trained:
+    """Train a network; what comes back is the averaged one where the settings ask for an average.
 
     The network is trained in place; it must start equal in all processes.
     """
@@ -110,7 +118,7 @@ def train(
 
     if not finite(network):
         check_loss(math.nan, state, schedule, feed, store, round_number)
-    return averaged_network(network, state.average, feed.statistics())
+    return Trained(averaged_network(network, state.average, feed.statistics()), state.seconds)
 
 
 def gradients(forward: Forward, batches: list[Batch], feed: Feed, numbers: Numbers, state: TrainingState) -> Tensor:
