@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from curriculum_labeling.vision import draws
 from curriculum_labeling.vision.averaging import SWA, averaged_network
 from curriculum_labeling.vision.checkpoint import Store
+from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.devices import Numbers, numbers_for, wait_for
 from curriculum_labeling.vision.distributed import Group, add_gradients
 from curriculum_labeling.vision.feed import Feed
@@ -89,7 +90,7 @@ def train(
     else:
         schedule = group.from_first(plan(network, feed, numbers))
         save(state, schedule, store, group)
-    forward: Forward = torch.compile(network) if config.compile else network
+    forward = compiled(network, config)
     network.train()
     resumed = Resumed(state.step, state.seconds, time.monotonic())
 
@@ -133,6 +134,11 @@ def gradients(forward: Forward, batches: list[Batch], feed: Feed, numbers: Numbe
     return total
 
 
+def compiled(network: nn.Module, config: TrainingConfig) -> Forward:
+    """What runs forward; compiled, it still trains the network's own parameters."""
+    return torch.compile(network) if config.compile else network
+
+
 def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
     """The schedule of the budget; for a budget in minutes, steps are timed on a copy of the network."""
     config, per_epoch = feed.config, feed.batches.steps_per_epoch
@@ -147,9 +153,10 @@ def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
 def seconds_per_step(network: nn.Module, feed: Feed, numbers: Numbers) -> float:
     """The median over a few steps after a first one to warm up; the network itself stays as it is."""
     trial = begin(copy.deepcopy(network).train(), feed.config, feed.device, scaled=numbers.scaled)
+    forward = compiled(trial.network, feed.config)
     times, start = [], time.monotonic()
     for batches in feed.steps(0, 1 + TIMED_STEPS):
-        loss = gradients(trial.network, batches, feed, numbers, trial)
+        loss = gradients(forward, batches, feed, numbers, trial)
         add_gradients(trial.network.parameters(), loss, feed.group)
         trial.scaler.step(trial.optimizer)
         wait_for(feed.device)
