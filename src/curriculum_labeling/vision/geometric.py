@@ -68,7 +68,7 @@ def resample(images: Tensor, plan: Plan, *, border: Border, fill: Tensor, tables
     for rows, upright, pending in _groups(kinds, per_chunk):
         index = torch.from_numpy(rows).to(images.device)
         looked_up = tables.values.index_select(0, index) if tables is not None and pending else None
-        frame[: len(rows), 1:-1, 1:-1] = _pack(images.index_select(0, index), looked_up)
+        _pack(images.index_select(0, index), looked_up, out=frame[: len(rows), 1:-1, 1:-1])
         places = _places(grid, rows, upright, images.device)
         results.append(_unpack(frame.view(-1).index_select(0, places.view(-1)).view(places.shape), channels))
         order.append(rows)
@@ -87,18 +87,19 @@ def _groups(kinds: IntArray, per_chunk: int) -> Iterator[tuple[IntArray, bool, b
             yield rows[start : start + per_chunk], bool(kind & 2), bool(kind & 1)
 
 
-def _pack(images: Tensor, tables: Tensor | None) -> Tensor:
-    """Pixels as one int32 each, looked up on the way, so that one read moves all channels: shape (m, H, W)."""
-    starts = torch.arange(0, len(images) * 256, 256, dtype=torch.int32, device=images.device)[:, None, None]
-    packed: Tensor | None = None
-    for channel in range(images.shape[1]):
-        levels = images[:, channel].int()
-        if tables is not None:
-            places = levels.add_(starts).view(-1)
-            levels = tables[:, channel].int().view(-1).index_select(0, places).view(levels.shape)
-        packed = levels if packed is None else packed.add_(levels, alpha=1 << 8 * channel)
-    assert packed is not None
-    return packed
+def _pack(images: Tensor, tables: Tensor | None, out: Tensor) -> None:
+    """Pixels as one int32 each, looked up on the way, so that one read moves all channels: `out` is (m, H, W)."""
+    planes = images.shape[0] * images.shape[1]
+    levels = images.int()
+    if tables is not None:
+        starts = torch.arange(0, planes * 256, 256, dtype=torch.int32, device=images.device)
+        places = levels.view(planes, -1).add_(starts[:, None]).view(-1)
+        levels = tables.int().view(-1).index_select(0, places).view(images.shape)
+    if images.shape[1] == 1:
+        out.copy_(levels[:, 0])
+    else:
+        red, green, blue = levels.unbind(1)
+        torch.add(red.add_(green, alpha=1 << 8), blue, alpha=1 << 16, out=out)
 
 
 def _unpack(packed: Tensor, channels: int) -> Tensor:

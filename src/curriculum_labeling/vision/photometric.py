@@ -188,25 +188,27 @@ def equalize_tables(images: Tensor) -> Tensor:
 
 
 def grey(images: Tensor) -> Tensor:
-    """Grey levels as int32 of shape (n, H, W)."""
+    """Grey levels (n, H, W) of float images that hold whole numbers; sums stay below 2²⁴ and so are exact."""
     if images.shape[1] == 1:
-        return images[:, 0].int()
-    red, green, blue = images.int().unbind(1)
-    return (red * GREY[0]).add_(green, alpha=GREY[1]).add_(blue, alpha=GREY[2]).add_(1 << 15).bitwise_right_shift_(16)
+        return images[:, 0]
+    red, green, blue = images.unbind(1)
+    total = (red * GREY[0]).add_(green, alpha=GREY[1]).add_(blue, alpha=GREY[2])
+    return total.add_(1 << 15).mul_(2**-16).floor_()
 
 
 def mean_grey(images: Tensor) -> Tensor:
     """Each image's mean grey level, rounded: float32 of shape (n,)."""
     # A line's sum is exact in float32.
-    total = grey(images).float().sum(dim=2).sum(dim=1, dtype=torch.float64)
-    return (total / images[0, 0].numel() + 0.5).floor().float()
+    total = grey(images.float()).sum(dim=2).sum(dim=1, dtype=torch.float64)
+    return total.div_(images[0, 0].numel()).add_(0.5).floor_().float()
 
 
 def saturate(images: Tensor, factor: Tensor) -> Tensor:
     """Color: away from each pixel's own grey by `factor`, of shape (n,)."""
     if images.shape[1] == 1:
         return images
-    return _blend(grey(images)[:, None].float(), images.float(), factor)
+    floats = images.float()
+    return _blend(grey(floats)[:, None], floats, factor)
 
 
 def sharpen(images: Tensor, factor: Tensor) -> Tensor:
@@ -222,8 +224,7 @@ def sharpen(images: Tensor, factor: Tensor) -> Tensor:
     around.add_(line[width + 1 : -width - 1], alpha=4)
     sharp = images.float()
     smooth = torch.empty_like(sharp)
-    smooth.view(-1)[width + 1 : -width - 1] = around
-    smooth.mul_(1 / 13).add_(0.5).floor_()
+    torch.add(sharp.new_tensor(0.5), around.float(), alpha=1 / 13, out=smooth.view(-1)[width + 1 : -width - 1]).floor_()
     for edge in ((..., 0, slice(None)), (..., -1, slice(None)), (..., 0), (..., -1)):
         smooth[edge] = sharp[edge]
     return _blend(smooth, sharp, factor)
