@@ -96,7 +96,8 @@ to warm up). Pixels are equal to Pillow's, see `tests/vision/test_augment.py`.
 
 {table(results)}
 
-Machine: {os.cpu_count()} cores, {platform.machine()}, {platform.system()}; torch {torch.__version__}, Python {platform.python_version()}.
+Machine: {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, torch {torch.__version__}, shared with other
+programs while this ran.
 
 Again: `python benchmarks/augmentation.py --turns {turns} --write`
 """
@@ -112,7 +113,7 @@ def main() -> None:
     # A training process has long since grown its heap; without this, glibc hands freed pages back each turn.
     torch.zeros(30 << 20, dtype=torch.uint8)
     recipe = build_recipe("heavy", border="fill")
-    results = [measure(*case, options.turns, recipe) for case in CASES]
+    results = [measure(size, batch, bar, options.turns, recipe) for size, batch, bar in CASES]
     print(table(results))
     if options.write:
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
