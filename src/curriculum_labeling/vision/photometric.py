@@ -7,6 +7,7 @@ table is applied first. The arithmetic is Pillow's, rounding included.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ MEASURES = np.isin(
 )
 # Grey is (19595 R + 38470 G + 7471 B) / 65536, rounded: Pillow's ITU-R 601-2 weights.
 GREY = (19595, 38470, 7471)
-# Pixels looked up at a time, so that indices stay in the processor's cache.
+# Pixels worked on at a time, so that what lies between two steps stays in the processor's cache.
 CHUNK = 1 << 19
 _WORDS = ((torch.int64, 8), (torch.int32, 4), (torch.int16, 2), (torch.uint8, 1))
 
@@ -72,13 +73,16 @@ class Canvas:
     def settle(self, rows: IntArray) -> None:
         """Apply the tables of these images, where they have one."""
         waiting = rows[self.pending[rows]]
-        per_chunk = max(1, CHUNK // self.images[0].numel())
-        for start in range(0, len(waiting), per_chunk):
-            part = waiting[start : start + per_chunk]
+        for part in self.chunks(waiting):
             there = self.index(part)
             self.replace(part, look_up(self.tables.index_select(0, there), self.images.index_select(0, there)))
             _words(self.tables).index_copy_(0, there, _words(self.identity.repeat(len(part), 1, 1)))
         self.pending[waiting] = False
+
+    def chunks(self, rows: IntArray) -> Iterator[IntArray]:
+        """These rows, CHUNK pixels at a time."""
+        size = max(1, CHUNK // self.images[0].numel())
+        return (rows[start : start + size] for start in range(0, len(rows), size))
 
     def index(self, rows: IntArray) -> Tensor:
         """Row numbers where the images are."""
@@ -106,8 +110,7 @@ def change_colors(images: Tensor, plan: Plan) -> tuple[Tensor, Tables]:
         canvas.settle(np.flatnonzero(MEASURES[operations]))
         _compose_tables(canvas, operations, values)
         for operation, change in ((Operation.Color, saturate), (Operation.Sharpness, sharpen)):
-            rows = np.flatnonzero(operations == operation)
-            if len(rows):
+            for rows in canvas.chunks(np.flatnonzero(operations == operation)):
                 canvas.replace(rows, change(canvas.pixels(rows), _floats(values[rows], images.device)))
     return canvas.images, Tables(canvas.tables, canvas.pending)
 
