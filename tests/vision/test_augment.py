@@ -80,6 +80,14 @@ def test_copying_lines_gives_what_looking_up_pixels_gives(which, channels, monke
     assert torch.equal(augment(batch, rows, recipe, key=1), expected)
 
 
+def test_the_result_is_an_ordinary_tensor_that_training_can_use():
+    changed = augment(pictures(2), torch.arange(2), build_recipe("heavy"), key=0)
+    assert not changed.is_inference()
+    weight = torch.ones(1, requires_grad=True)
+    (changed.add_(1).float() * weight).sum().backward()
+    assert weight.grad is not None
+
+
 def test_none_changes_nothing():
     batch = pictures(3)
     assert augment(batch, torch.arange(3), build_recipe("none"), key=0) is batch

@@ -46,8 +46,11 @@ def augment(images: Tensor, rows: Tensor, recipe: Recipe, *, key: int) -> Tensor
 def carry_out(images: Tensor, plan: Plan, recipe: Recipe) -> Tensor:
     """The batch after everything the plan says."""
     fill = torch.tensor(recipe.fill, dtype=torch.uint8).expand(images.shape[1])
-    images, tables = change_colors(images, plan) if plan.operations.shape[1] else (images, None)
-    return resample(images, plan, border=recipe.border, fill=fill, tables=tables)
+    # Made out here, the result is an ordinary tensor; what lies between skips autograd's bookkeeping.
+    result = torch.empty_like(images, memory_format=torch.contiguous_format)
+    with torch.inference_mode():
+        colored, tables = change_colors(images, plan) if plan.operations.shape[1] else (images, None)
+        return resample(colored, plan, border=recipe.border, fill=fill, tables=tables, out=result)
 
 
 def _check(images: Tensor, rows: Tensor, recipe: Recipe) -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from curriculum_labeling.labels import BoolArray, IntArray
 from curriculum_labeling.vision.grid import Grid, build_grid
-from curriculum_labeling.vision.photometric import Tables
+from curriculum_labeling.vision.photometric import Tables, as_words
 from curriculum_labeling.vision.plan import Plan
 from curriculum_labeling.vision.recipe import Border
 from curriculum_labeling.vision.sliding import slide
@@ -24,7 +24,9 @@ from curriculum_labeling.vision.turning import turn
 CHUNK = 1 << 18
 
 
-def resample(images: Tensor, plan: Plan, *, border: Border, fill: Tensor, tables: Tables | None = None) -> Tensor:
+def resample(
+    images: Tensor, plan: Plan, *, border: Border, fill: Tensor, tables: Tables | None = None, out: Tensor | None = None
+) -> Tensor:
     """The geometric part of a plan, on a uint8 batch of shape (n, C, H, W).
 
     Parameters
@@ -33,22 +35,24 @@ def resample(images: Tensor, plan: Plan, *, border: Border, fill: Tensor, tables
         The color outside the images.
     tables : Tables, optional
         What to look pixels up in on the way, see `photometric.py`.
+    out : uint8 tensor of the shape of `images`, contiguous, optional
+        Where to put the result.
     """
     height, width = images.shape[2:]
     grid = build_grid(plan, (height, width), border)
     pending = np.zeros(len(images), dtype=np.bool_) if tables is None else tables.pending
-    order, results = [], []
+    result = torch.empty_like(images, memory_format=torch.contiguous_format) if out is None else out
+    result_words = as_words(result)
     for rows in _groups(grid, pending, max(1, CHUNK // (height * width))):
         index = torch.from_numpy(rows).to(images.device)
         looked_up = tables.values.index_select(0, index) if tables is not None and pending[rows].any() else None
         part = images.index_select(0, index)
         if grid.straight[rows[0]]:
-            results.append(slide(part, looked_up, grid, rows, fill, border=border))
+            part = slide(part, looked_up, grid, rows, fill, border=border)
         else:
-            results.append(turn(part, looked_up, grid, rows, fill))
-        order.append(rows)
-    back = np.argsort(np.concatenate(order))
-    return torch.cat(results).index_select(0, torch.from_numpy(back).to(images.device))
+            part = turn(part, looked_up, grid, rows, fill)
+        result_words.index_copy_(0, index, as_words(part))
+    return result
 
 
 def _groups(grid: Grid, pending: BoolArray, per_chunk: int) -> Iterator[IntArray]:

@@ -49,6 +49,7 @@ class Canvas:
         self.images = images.clone(memory_format=torch.contiguous_format)
         self.identity = torch.arange(256, dtype=torch.uint8, device=images.device).repeat(images.shape[1], 1)
         self.tables = self.identity.repeat(len(images), 1, 1)
+        self.image_words, self.table_words = as_words(self.images), as_words(self.tables)
         self.pending = np.zeros(len(images), dtype=np.bool_)
 
     def pixels(self, rows: IntArray) -> Tensor:
@@ -58,7 +59,7 @@ class Canvas:
 
     def replace(self, rows: IntArray, images: Tensor) -> None:
         """Put new images in the place of these."""
-        _words(self.images).index_copy_(0, self.index(rows), _words(images))
+        self.image_words.index_copy_(0, self.index(rows), as_words(images))
 
     def compose(self, rows: IntArray, tables: Tensor) -> None:
         """Follow these images' tables with other tables, of shape (n, channels, 256)."""
@@ -66,8 +67,8 @@ class Canvas:
         if len(waiting):
             there = self.index(waiting)
             before = self.tables.index_select(0, self.index(rows[waiting]))
-            _words(tables).index_copy_(0, there, _words(look_up(tables.index_select(0, there), before)))
-        _words(self.tables).index_copy_(0, self.index(rows), _words(tables))
+            as_words(tables).index_copy_(0, there, as_words(look_up(tables.index_select(0, there), before)))
+        self.table_words.index_copy_(0, self.index(rows), as_words(tables))
         self.pending[rows] = True
 
     def settle(self, rows: IntArray) -> None:
@@ -76,7 +77,7 @@ class Canvas:
         for part in self.chunks(waiting):
             there = self.index(part)
             self.replace(part, look_up(self.tables.index_select(0, there), self.images.index_select(0, there)))
-            _words(self.tables).index_copy_(0, there, _words(self.identity.repeat(len(part), 1, 1)))
+            self.table_words.index_copy_(0, there, as_words(self.identity.repeat(len(part), 1, 1)))
         self.pending[waiting] = False
 
     def chunks(self, rows: IntArray) -> Iterator[IntArray]:
@@ -97,7 +98,7 @@ def look_up(tables: Tensor, images: Tensor) -> Tensor:
     return tables.reshape(-1).index_select(0, places.view(-1)).view(images.shape)
 
 
-def _words(images: Tensor) -> Tensor:
+def as_words(images: Tensor) -> Tensor:
     """The same memory as (n, words), in the longest words that fit: they copy several times faster than bytes."""
     flat = images.view(len(images), -1)
     return next(flat.view(word) for word, size in _WORDS if flat.shape[1] % size == 0)
