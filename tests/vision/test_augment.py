@@ -93,6 +93,12 @@ def test_none_changes_nothing():
     assert augment(batch, torch.arange(3), build_recipe("none"), key=0) is batch
 
 
+def test_a_batch_may_be_empty_or_a_single_image():
+    for recipe in recipes():
+        assert augment(pictures(1)[:0], torch.arange(0), recipe, key=0).shape == (0, 3, 32, 32)
+        assert augment(pictures(1), torch.tensor([8]), recipe, key=0).shape == (1, 3, 32, 32)
+
+
 def test_channels_last_batches_give_the_same_pixels():
     batch, rows = pictures(9), torch.arange(9)
     last = batch.to(memory_format=torch.channels_last)

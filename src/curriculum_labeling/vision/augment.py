@@ -37,7 +37,7 @@ def augment(images: Tensor, rows: Tensor, recipe: Recipe, *, key: int) -> Tensor
         Who draws and when: `draws.key(seed, "augment", round, epoch)`.
     """
     _check(images, rows, recipe)
-    if recipe.changes_nothing:
+    if recipe.changes_nothing or len(images) == 0:
         return images
     height, width = images.shape[2:]
     return carry_out(images, draw_plan(recipe, rows, key=key, size=(height, width)), recipe)

@@ -110,28 +110,31 @@ def change_colors(images: Tensor, plan: Plan) -> tuple[Tensor, Tables]:
     for operations, values in zip(plan.operations.T, plan.values.T, strict=True):
         canvas.settle(np.flatnonzero(MEASURES[operations]))
         _compose_tables(canvas, operations, values)
-        for operation, change in ((Operation.Color, saturate), (Operation.Sharpness, sharpen)):
-            for rows in canvas.chunks(np.flatnonzero(operations == operation)):
-                canvas.replace(rows, change(canvas.pixels(rows), _floats(values[rows], images.device)))
+        color, sharpness = (np.flatnonzero(operations == one) for one in (Operation.Color, Operation.Sharpness))
+        for rows in canvas.chunks(np.concatenate([color, sharpness])):
+            colored = int((operations[rows] == Operation.Color).sum())
+            canvas.replace(rows, enhance(canvas.pixels(rows), colored, _floats(values[rows], images.device)))
     return canvas.images, Tables(canvas.tables, canvas.pending)
 
 
 def _compose_tables(canvas: Canvas, operations: IntArray, values: FloatArray) -> None:
     """Follow the tables of all images whose operation is one."""
-    channels, drawn = canvas.images.shape[1], []
-    contrast = np.flatnonzero(operations == Operation.Contrast)
+    kinds = (Operation.AutoContrast, Operation.Equalize, Operation.Contrast)
+    stretched, equalized, contrast = (np.flatnonzero(operations == kind) for kind in kinds)
     pointwise = np.concatenate([contrast, np.flatnonzero(POINTWISE[operations])])
-    if len(pointwise):
-        parameters = _floats(_pointwise_parameters(operations[pointwise], values[pointwise]), canvas.images.device)
-        if len(contrast):
-            parameters[0, : len(contrast)] = mean_grey(canvas.pixels(contrast))
-        drawn.append((pointwise, pointwise_tables(*parameters)[:, None].expand(-1, channels, -1)))
-    for operation, tables_of in ((Operation.AutoContrast, autocontrast_tables), (Operation.Equalize, equalize_tables)):
-        rows = np.flatnonzero(operations == operation)
-        if len(rows):
-            drawn.append((rows, tables_of(canvas.pixels(rows))))
-    if drawn:
-        canvas.compose(np.concatenate([rows for rows, _ in drawn]), torch.cat([tables for _, tables in drawn]))
+    rows = np.concatenate([stretched, equalized, pointwise])
+    if not len(rows):
+        return
+    # Contrast belongs to both kinds: its images are measured, and its table is a pointwise one.
+    sizes = (len(stretched), len(equalized), len(contrast))
+    to_stretch, to_equalize, to_contrast = canvas.pixels(rows[: sum(sizes)]).split_with_sizes(sizes)
+    parameters = _floats(_pointwise_parameters(operations[pointwise], values[pointwise]), canvas.images.device)
+    if len(contrast):
+        parameters[0, : len(contrast)] = mean_grey(to_contrast)
+    shared = pointwise_tables(*parameters)[:, None].expand(-1, canvas.images.shape[1], -1)
+    tables = [autocontrast_tables(to_stretch)] if len(stretched) else []
+    tables += [equalize_tables(to_equalize)] if len(equalized) else []
+    canvas.compose(rows, torch.cat([*tables, shared]))
 
 
 def _pointwise_parameters(operations: IntArray, values: FloatArray) -> FloatArray:
@@ -207,16 +210,23 @@ def mean_grey(images: Tensor) -> Tensor:
     return total.div_(images[0, 0].numel()).add_(0.5).floor_().float()
 
 
-def saturate(images: Tensor, factor: Tensor) -> Tensor:
-    """Color: away from each pixel's own grey by `factor`, of shape (n,)."""
-    if images.shape[1] == 1:
-        return images
-    floats = images.float()
-    return _blend(grey(floats)[:, None], floats, factor)
+def enhance(images: Tensor, colored: int, factor: Tensor) -> Tensor:
+    """Color for the first `colored` images and Sharpness for the others, by `factor`, of shape (n,).
+
+    Color moves a pixel away from its own grey, Sharpness away from a smoothed image, both as
+    Pillow's `Image.blend` does it: in float32, clipped, then truncated.
+    """
+    sharp = images.float()
+    dull = torch.empty_like(sharp)
+    if colored:
+        dull[:colored] = grey(sharp[:colored])[:, None]
+    if colored < len(images):
+        _smooth(images[colored:], sharp[colored:], out=dull[colored:])
+    return _to_bytes(sharp.sub_(dull).mul_(factor.view(-1, 1, 1, 1)).add_(dull))
 
 
-def sharpen(images: Tensor, factor: Tensor) -> Tensor:
-    """Sharpness: away from a smoothed image by `factor`, of shape (n,); the outermost pixels stay.
+def _smooth(images: Tensor, floats: Tensor, out: Tensor) -> None:
+    """Each pixel's mean with its neighbors, itself counting five times, rounded; the outermost pixels stay.
 
     Sums run over the batch as one line of pixels: where they mix two lines or two images, they land
     on outermost pixels.
@@ -226,17 +236,9 @@ def sharpen(images: Tensor, factor: Tensor) -> Tensor:
     along = (line[:-2] + line[1:-1]).add_(line[2:])
     around = (along[: -2 * width] + along[width:-width]).add_(along[2 * width :])
     around.add_(line[width + 1 : -width - 1], alpha=4)
-    sharp = images.float()
-    smooth = torch.empty_like(sharp)
-    torch.add(sharp.new_tensor(0.5), around.float(), alpha=1 / 13, out=smooth.view(-1)[width + 1 : -width - 1]).floor_()
+    torch.add(floats.new_tensor(0.5), around.float(), alpha=1 / 13, out=out.view(-1)[width + 1 : -width - 1]).floor_()
     for edge in ((..., 0, slice(None)), (..., -1, slice(None)), (..., 0), (..., -1)):
-        smooth[edge] = sharp[edge]
-    return _blend(smooth, sharp, factor)
-
-
-def _blend(degenerate: Tensor, images: Tensor, factor: Tensor) -> Tensor:
-    """Pillow's `Image.blend`: float32, clipped, then truncated; overwrites `images`."""
-    return _to_bytes(images.sub_(degenerate).mul_(factor.view(-1, 1, 1, 1)).add_(degenerate))
+        out[edge] = floats[edge]
 
 
 def _to_bytes(values: Tensor) -> Tensor:
