@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from curriculum_labeling.vision import geometric
-from curriculum_labeling.vision.geometric import affine_maps, resample
+from curriculum_labeling.vision.geometric import resample
+from curriculum_labeling.vision.grid import affine_maps
 from curriculum_labeling.vision.operations import Operation
 from curriculum_labeling.vision.plan import Plan
 from tests.vision.pictures import as_pillow, pictures

@@ -21,6 +21,10 @@ from curriculum_labeling.vision.recipe import Recipe
 def augment(images: Tensor, rows: Tensor, recipe: Recipe, *, key: int) -> Tensor:
     """A new batch in which every image was changed as its row and the key say.
 
+    What happens to a row does not depend on the rest of the batch, so several batches of a small
+    size can be augmented at once and then taken apart: on a CPU, 1,024 images at a time cost about
+    half of what 128 at a time do.
+
     Parameters
     ----------
     images : uint8 tensor of shape (n, 1 or 3, H, W)
@@ -33,7 +37,7 @@ def augment(images: Tensor, rows: Tensor, recipe: Recipe, *, key: int) -> Tensor
         Who draws and when: `draws.key(seed, "augment", round, epoch)`.
     """
     _check(images, rows, recipe)
-    if recipe.changes_nothing:
+    if recipe.changes_nothing or len(images) == 0:
         return images
     height, width = images.shape[2:]
     return carry_out(images, draw_plan(recipe, rows, key=key, size=(height, width)), recipe)
@@ -41,9 +45,12 @@ def augment(images: Tensor, rows: Tensor, recipe: Recipe, *, key: int) -> Tensor
 
 def carry_out(images: Tensor, plan: Plan, recipe: Recipe) -> Tensor:
     """The batch after everything the plan says."""
-    fill = torch.tensor(recipe.fill, dtype=torch.uint8).to(images.device).expand(images.shape[1])
-    images, tables = change_colors(images, plan) if plan.operations.shape[1] else (images, None)
-    return resample(images, plan, border=recipe.border, fill=fill, tables=tables)
+    fill = torch.tensor(recipe.fill, dtype=torch.uint8).expand(images.shape[1])
+    # Made out here, the result is an ordinary tensor; what lies between skips autograd's bookkeeping.
+    result = torch.empty_like(images, memory_format=torch.contiguous_format)
+    with torch.inference_mode():
+        colored, tables = change_colors(images, plan) if plan.operations.shape[1] else (images, None)
+        return resample(colored, plan, border=recipe.border, fill=fill, tables=tables, out=result)
 
 
 def _check(images: Tensor, rows: Tensor, recipe: Recipe) -> None:

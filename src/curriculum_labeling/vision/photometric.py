@@ -7,6 +7,7 @@ table is applied first. The arithmetic is Pillow's, rounding included.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ MEASURES = np.isin(
 )
 # Grey is (19595 R + 38470 G + 7471 B) / 65536, rounded: Pillow's ITU-R 601-2 weights.
 GREY = (19595, 38470, 7471)
-# Pixels looked up at a time, so that indices stay in the processor's cache.
+# Pixels worked on at a time, so that what lies between two steps stays in the processor's cache.
 CHUNK = 1 << 19
 _WORDS = ((torch.int64, 8), (torch.int32, 4), (torch.int16, 2), (torch.uint8, 1))
 
@@ -48,6 +49,7 @@ class Canvas:
         self.images = images.clone(memory_format=torch.contiguous_format)
         self.identity = torch.arange(256, dtype=torch.uint8, device=images.device).repeat(images.shape[1], 1)
         self.tables = self.identity.repeat(len(images), 1, 1)
+        self.image_words, self.table_words = as_words(self.images), as_words(self.tables)
         self.pending = np.zeros(len(images), dtype=np.bool_)
 
     def pixels(self, rows: IntArray) -> Tensor:
@@ -57,7 +59,7 @@ class Canvas:
 
     def replace(self, rows: IntArray, images: Tensor) -> None:
         """Put new images in the place of these."""
-        _words(self.images).index_copy_(0, self.index(rows), _words(images))
+        self.image_words.index_copy_(0, self.index(rows), as_words(images))
 
     def compose(self, rows: IntArray, tables: Tensor) -> None:
         """Follow these images' tables with other tables, of shape (n, channels, 256)."""
@@ -65,20 +67,23 @@ class Canvas:
         if len(waiting):
             there = self.index(waiting)
             before = self.tables.index_select(0, self.index(rows[waiting]))
-            _words(tables).index_copy_(0, there, _words(look_up(tables.index_select(0, there), before)))
-        _words(self.tables).index_copy_(0, self.index(rows), _words(tables))
+            as_words(tables).index_copy_(0, there, as_words(look_up(tables.index_select(0, there), before)))
+        self.table_words.index_copy_(0, self.index(rows), as_words(tables))
         self.pending[rows] = True
 
     def settle(self, rows: IntArray) -> None:
         """Apply the tables of these images, where they have one."""
         waiting = rows[self.pending[rows]]
-        per_chunk = max(1, CHUNK // self.images[0].numel())
-        for start in range(0, len(waiting), per_chunk):
-            part = waiting[start : start + per_chunk]
+        for part in self.chunks(waiting):
             there = self.index(part)
             self.replace(part, look_up(self.tables.index_select(0, there), self.images.index_select(0, there)))
-            _words(self.tables).index_copy_(0, there, _words(self.identity.repeat(len(part), 1, 1)))
+            self.table_words.index_copy_(0, there, as_words(self.identity.repeat(len(part), 1, 1)))
         self.pending[waiting] = False
+
+    def chunks(self, rows: IntArray) -> Iterator[IntArray]:
+        """These rows, CHUNK pixels at a time."""
+        size = max(1, CHUNK // self.images[0].numel())
+        return (rows[start : start + size] for start in range(0, len(rows), size))
 
     def index(self, rows: IntArray) -> Tensor:
         """Row numbers where the images are."""
@@ -93,7 +98,7 @@ def look_up(tables: Tensor, images: Tensor) -> Tensor:
     return tables.reshape(-1).index_select(0, places.view(-1)).view(images.shape)
 
 
-def _words(images: Tensor) -> Tensor:
+def as_words(images: Tensor) -> Tensor:
     """The same memory as (n, words), in the longest words that fit: they copy several times faster than bytes."""
     flat = images.view(len(images), -1)
     return next(flat.view(word) for word, size in _WORDS if flat.shape[1] % size == 0)
@@ -105,29 +110,31 @@ def change_colors(images: Tensor, plan: Plan) -> tuple[Tensor, Tables]:
     for operations, values in zip(plan.operations.T, plan.values.T, strict=True):
         canvas.settle(np.flatnonzero(MEASURES[operations]))
         _compose_tables(canvas, operations, values)
-        for operation, change in ((Operation.Color, saturate), (Operation.Sharpness, sharpen)):
-            rows = np.flatnonzero(operations == operation)
-            if len(rows):
-                canvas.replace(rows, change(canvas.pixels(rows), _floats(values[rows], images.device)))
+        color, sharpness = (np.flatnonzero(operations == one) for one in (Operation.Color, Operation.Sharpness))
+        for rows in canvas.chunks(np.concatenate([color, sharpness])):
+            colored = int((operations[rows] == Operation.Color).sum())
+            canvas.replace(rows, enhance(canvas.pixels(rows), colored, _floats(values[rows], images.device)))
     return canvas.images, Tables(canvas.tables, canvas.pending)
 
 
 def _compose_tables(canvas: Canvas, operations: IntArray, values: FloatArray) -> None:
     """Follow the tables of all images whose operation is one."""
-    channels, drawn = canvas.images.shape[1], []
-    contrast = np.flatnonzero(operations == Operation.Contrast)
+    kinds = (Operation.AutoContrast, Operation.Equalize, Operation.Contrast)
+    stretched, equalized, contrast = (np.flatnonzero(operations == kind) for kind in kinds)
     pointwise = np.concatenate([contrast, np.flatnonzero(POINTWISE[operations])])
-    if len(pointwise):
-        parameters = _floats(_pointwise_parameters(operations[pointwise], values[pointwise]), canvas.images.device)
-        if len(contrast):
-            parameters[0, : len(contrast)] = mean_grey(canvas.pixels(contrast))
-        drawn.append((pointwise, pointwise_tables(*parameters)[:, None].expand(-1, channels, -1)))
-    for operation, tables_of in ((Operation.AutoContrast, autocontrast_tables), (Operation.Equalize, equalize_tables)):
-        rows = np.flatnonzero(operations == operation)
-        if len(rows):
-            drawn.append((rows, tables_of(canvas.pixels(rows))))
-    if drawn:
-        canvas.compose(np.concatenate([rows for rows, _ in drawn]), torch.cat([tables for _, tables in drawn]))
+    rows = np.concatenate([stretched, equalized, pointwise])
+    if not len(rows):
+        return
+    # Contrast belongs to both kinds: its images are measured, and its table is a pointwise one.
+    sizes = (len(stretched), len(equalized), len(contrast))
+    to_stretch, to_equalize, to_contrast = canvas.pixels(rows[: sum(sizes)]).split_with_sizes(sizes)
+    parameters = _floats(_pointwise_parameters(operations[pointwise], values[pointwise]), canvas.images.device)
+    if len(contrast):
+        parameters[0, : len(contrast)] = mean_grey(to_contrast)
+    shared = pointwise_tables(*parameters)[:, None].expand(-1, canvas.images.shape[1], -1)
+    tables = [autocontrast_tables(to_stretch)] if len(stretched) else []
+    tables += [equalize_tables(to_equalize)] if len(equalized) else []
+    canvas.compose(rows, torch.cat([*tables, shared]))
 
 
 def _pointwise_parameters(operations: IntArray, values: FloatArray) -> FloatArray:
@@ -188,29 +195,38 @@ def equalize_tables(images: Tensor) -> Tensor:
 
 
 def grey(images: Tensor) -> Tensor:
-    """Grey levels as int32 of shape (n, H, W)."""
+    """Grey levels (n, H, W) of float images that hold whole numbers; sums stay below 2²⁴ and so are exact."""
     if images.shape[1] == 1:
-        return images[:, 0].int()
-    red, green, blue = images.int().unbind(1)
-    return (red * GREY[0]).add_(green, alpha=GREY[1]).add_(blue, alpha=GREY[2]).add_(1 << 15).bitwise_right_shift_(16)
+        return images[:, 0]
+    red, green, blue = images.unbind(1)
+    total = (red * GREY[0]).add_(green, alpha=GREY[1]).add_(blue, alpha=GREY[2])
+    return total.add_(1 << 15).mul_(2**-16).floor_()
 
 
 def mean_grey(images: Tensor) -> Tensor:
     """Each image's mean grey level, rounded: float32 of shape (n,)."""
     # A line's sum is exact in float32.
-    total = grey(images).float().sum(dim=2).sum(dim=1, dtype=torch.float64)
-    return (total / images[0, 0].numel() + 0.5).floor().float()
+    total = grey(images.float()).sum(dim=2).sum(dim=1, dtype=torch.float64)
+    return total.div_(images[0, 0].numel()).add_(0.5).floor_().float()
 
 
-def saturate(images: Tensor, factor: Tensor) -> Tensor:
-    """Color: away from each pixel's own grey by `factor`, of shape (n,)."""
-    if images.shape[1] == 1:
-        return images
-    return _blend(grey(images)[:, None].float(), images.float(), factor)
+def enhance(images: Tensor, colored: int, factor: Tensor) -> Tensor:
+    """Color for the first `colored` images and Sharpness for the others, by `factor`, of shape (n,).
+
+    Color moves a pixel away from its own grey, Sharpness away from a smoothed image, both as
+    Pillow's `Image.blend` does it: in float32, clipped, then truncated.
+    """
+    sharp = images.float()
+    dull = torch.empty_like(sharp)
+    if colored:
+        dull[:colored] = grey(sharp[:colored])[:, None]
+    if colored < len(images):
+        _smooth(images[colored:], sharp[colored:], out=dull[colored:])
+    return _to_bytes(sharp.sub_(dull).mul_(factor.view(-1, 1, 1, 1)).add_(dull))
 
 
-def sharpen(images: Tensor, factor: Tensor) -> Tensor:
-    """Sharpness: away from a smoothed image by `factor`, of shape (n,); the outermost pixels stay.
+def _smooth(images: Tensor, floats: Tensor, out: Tensor) -> None:
+    """Each pixel's mean with its neighbors, itself counting five times, rounded; the outermost pixels stay.
 
     Sums run over the batch as one line of pixels: where they mix two lines or two images, they land
     on outermost pixels.
@@ -220,18 +236,9 @@ def sharpen(images: Tensor, factor: Tensor) -> Tensor:
     along = (line[:-2] + line[1:-1]).add_(line[2:])
     around = (along[: -2 * width] + along[width:-width]).add_(along[2 * width :])
     around.add_(line[width + 1 : -width - 1], alpha=4)
-    sharp = images.float()
-    smooth = torch.empty_like(sharp)
-    smooth.view(-1)[width + 1 : -width - 1] = around
-    smooth.mul_(1 / 13).add_(0.5).floor_()
+    torch.add(floats.new_tensor(0.5), around.float(), alpha=1 / 13, out=out.view(-1)[width + 1 : -width - 1]).floor_()
     for edge in ((..., 0, slice(None)), (..., -1, slice(None)), (..., 0), (..., -1)):
-        smooth[edge] = sharp[edge]
-    return _blend(smooth, sharp, factor)
-
-
-def _blend(degenerate: Tensor, images: Tensor, factor: Tensor) -> Tensor:
-    """Pillow's `Image.blend`: float32, clipped, then truncated; overwrites `images`."""
-    return _to_bytes(images.sub_(degenerate).mul_(factor.view(-1, 1, 1, 1)).add_(degenerate))
+        out[edge] = floats[edge]
 
 
 def _to_bytes(values: Tensor) -> Tensor:

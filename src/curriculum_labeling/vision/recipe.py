@@ -33,7 +33,7 @@ class Recipe:
     flip : bool
         Whether half of the images are mirrored left to right; not for digits or text.
     border : "fill" or "reflect"
-        What the crop sees beyond the image.
+        What the crop sees beyond the image: the fill color, as in the authors' code, or its reflection.
     fill : tuple of int
         Grey level, or one per channel, for whatever lies outside an image or under Cutout. The
         training set's mean color makes it zero after standardization.
@@ -45,7 +45,7 @@ class Recipe:
     padding: int | None = None
     cutout: int | None = 0
     flip: bool = True
-    border: Border = "reflect"
+    border: Border = "fill"
     fill: tuple[int, ...] = (0,)
     policy: Policy | None = None
 
@@ -78,7 +78,7 @@ def build_recipe(
     *,
     flippable: bool = True,
     padding: int | None = None,
-    border: Border = "reflect",
+    border: Border = "fill",
     fill: tuple[int, ...] = (0,),
     steps: int = 2,
     cutout: int | None = None,
