@@ -1,0 +1,1 @@
+"""Everything that needs torch: networks, augmentation, mixup and preprocessing of images."""

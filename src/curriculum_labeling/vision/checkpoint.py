@@ -1,0 +1,85 @@
+"""Checkpoints: tensors in a safetensors file, everything else in a JSON file that names it.
+
+The tensors are written first, under a new name; then the JSON file is replaced, which is the moment
+the new checkpoint counts; then older tensors are deleted. A kill anywhere leaves a whole
+checkpoint. There are no generator states: all randomness is addressed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from curriculum_labeling.data.atomic import write_atomically
+
+PROGRESS = "progress.json"
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Where checkpoints go, and how often: after every so many epochs and so many minutes, whichever comes first."""
+
+    folder: Path
+    epochs: int = 1
+    minutes: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ValueError(f"checkpoint epochs must be a whole number, at least 1, got {self.epochs}.")
+        if self.minutes < 0:
+            raise ValueError(f"checkpoint minutes must be a number, at least 0, got {self.minutes}.")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """One checkpoint as read: tensors by name, and what the JSON file says."""
+
+    tensors: dict[str, Tensor]
+    progress: dict[str, Any]
+
+
+class Store:
+    """The checkpoints of one fit, in a folder of their own."""
+
+    def __init__(self, settings: Checkpoints, name: str) -> None:
+        self.settings = settings
+        self.folder = Path(settings.folder) / name
+        self._written = time.monotonic()
+
+    def due(self, epochs: int | None) -> bool:
+        """Whether it is time to save; `epochs` is how many have just been completed, None within an epoch."""
+        if epochs is not None and epochs % self.settings.epochs == 0:
+            return True
+        return time.monotonic() - self._written >= self.settings.minutes * 60
+
+    def save(self, name: str, tensors: dict[str, Tensor], progress: dict[str, Any]) -> None:
+        """Make this the checkpoint; `name` is the tensors' file without its ending."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{name}.safetensors"
+        write_atomically(file, save({key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}))
+        text = json.dumps({**progress, "tensors": file.name}, indent=1)
+        write_atomically(self.folder / PROGRESS, text.encode())
+        for old in self.folder.glob("*.safetensors"):
+            if old != file:
+                old.unlink()
+        self._written = time.monotonic()
+
+    def load(self) -> Saved | None:
+        """The last checkpoint, or None where there is none yet."""
+        path = self.folder / PROGRESS
+        if not path.is_file():
+            return None
+        try:
+            progress = json.loads(path.read_bytes())
+            return Saved(load_file(self.folder / progress["tensors"]), progress)
+        except (ValueError, KeyError, OSError, SafetensorError) as error:
+            raise ValueError(
+                f"the checkpoint in {self.folder} cannot be read ({error}); delete the folder to train this round anew."
+            ) from error

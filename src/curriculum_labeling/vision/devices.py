@@ -1,0 +1,52 @@
+"""Where to compute and in which numbers: CUDA, MPS or CPU; fp32, bf16 or fp16."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from curriculum_labeling.vision.config import Precision
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What autocast computes in (None for plain fp32), and whether gradients are scaled against underflow."""
+
+    dtype: torch.dtype | None
+    scaled: bool
+
+    def autocast(self, device: torch.device) -> torch.autocast:
+        """The context of a forward pass."""
+        if self.dtype is None:
+            return torch.autocast(device.type, enabled=False)
+        return torch.autocast(device.type, dtype=self.dtype)
+
+
+def choose_device(device: str | torch.device = "auto") -> torch.device:
+    """The given device, or the best there is."""
+    if device != "auto":
+        return torch.device(device)
+    if torch.cuda.is_available():
+        return torch.device("cuda", torch.cuda.current_device())
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def numbers_for(device: torch.device, precision: Precision) -> Numbers:
+    """The numbers of this precision on this device."""
+    if precision == "auto":
+        if device.type != "cuda":
+            return Numbers(None, scaled=False)
+        precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+    if precision == "fp16" and device.type != "cuda":
+        raise ValueError(f"precision 'fp16' needs a CUDA device, got {device.type!r}; use 'bf16', 'fp32' or 'auto'.")
+    dtype = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+    return Numbers(dtype, scaled=precision == "fp16")
+
+
+def wait_for(device: torch.device) -> None:
+    """Return when the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()

@@ -1,0 +1,133 @@
+"""Several processes as one: what they share out, add up and tell each other, under `torchrun`.
+
+A program wraps its work in `with processes():`; without torchrun that does nothing. Everything else
+asks `current_group()`, which is a group of one where there are no others, so that one code path
+serves both. Gradients are summed by hand rather than by DDP: every process divides by the size of
+the *whole* batch, which keeps uneven shares right, and no share of a batch needs to be padded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch import distributed as dist
+
+from curriculum_labeling.labels import FloatArray, IntArray, Scores
+from curriculum_labeling.order import Shard
+from curriculum_labeling.pacing import Pacing, expected_counts, thresholds
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The number of this process and how many there are."""
+
+    rank: int = 0
+    size: int = 1
+
+    def share(self, n: int) -> slice:
+        """What this process has of n things: contiguous, sizes differ by one at most."""
+        return share(n, self.rank, self.size)
+
+    def add(self, tensor: Tensor) -> Tensor:
+        """The sum over processes, written into the tensor."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def add_counts(self, counts: IntArray) -> IntArray:
+        """The exact sum over processes of an int64 array, as `thresholds(reduce=…)` wants it."""
+        if self.size == 1:
+            return counts
+        return self.add(torch.from_numpy(counts.copy()).to(_where())).cpu().numpy()
+
+    def from_first(self, value: T) -> T:
+        """The value of process 0, in every process."""
+        if self.size == 1:
+            return value
+        box: list[Any] = [value]
+        dist.broadcast_object_list(box, src=0)
+        return box[0]  # type: ignore[no-any-return]
+
+    def gather(self, value: T) -> list[T]:
+        """The values of all processes in their order, in every process."""
+        if self.size == 1:
+            return [value]
+        boxes: list[Any] = [None] * self.size
+        dist.all_gather_object(boxes, value)
+        return boxes
+
+
+def share(n: int, number: int, parts: int) -> slice:
+    """Part `number` of n things in `parts` contiguous parts whose sizes differ by one at most."""
+    return slice(n * number // parts, n * (number + 1) // parts)
+
+
+def current_group() -> Group:
+    """The group this process belongs to, or a group of one."""
+    if dist.is_available() and dist.is_initialized():
+        return Group(dist.get_rank(), dist.get_world_size())
+    return Group()
+
+
+@contextmanager
+def processes(backend: str | None = None) -> Iterator[Group]:
+    """Join the processes that torchrun started (NCCL where there are GPUs, else gloo); alone without it."""
+    if "WORLD_SIZE" not in os.environ:
+        yield Group()
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group(backend or ("nccl" if torch.cuda.is_available() else "gloo"))
+    try:
+        yield current_group()
+    finally:
+        dist.destroy_process_group()
+
+
+def add_gradients(parameters: Iterable[nn.Parameter], loss: Tensor, group: Group) -> Tensor:
+    """Sum gradients, and the loss, over processes in one message; returns the summed loss."""
+    if group.size == 1:
+        return loss
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    message = group.add(torch.cat([loss.view(1).float(), *(gradient.flatten().float() for gradient in gradients)]))
+    start = 1
+    for gradient in gradients:
+        gradient.copy_(message[start : start + gradient.numel()].view(gradient.shape))
+        start += gradient.numel()
+    return message[0]
+
+
+def gather_scores(scores: Scores, group: Group) -> Scores:
+    """The scores of all processes, in every process: class, confidence and runner-up are a few bytes per row."""
+    parts = group.gather(scores)
+    if len(parts) == 1:
+        return scores
+    names = ("rows", "classes", "log_confidence", "runner_up", "runner_up_confidence")
+    return Scores(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def shared_thresholds(pacing: Pacing, scores: Scores, t: int, *, prior: FloatArray, group: Group) -> FloatArray:
+    """The cut of each class in round t, where every process holds its own part of the scores.
+
+    All processes get the same cuts, and they are those of one process that holds all scores.
+    """
+
+    def shards() -> Iterable[Shard]:
+        yield scores.log_confidence, scores.classes
+
+    expected = group.add_counts(expected_counts(scores, len(prior))) if pacing.balance == "estimated" else None
+    return thresholds(pacing, shards, t, prior=prior, expected=expected, reduce=group.add_counts)
+
+
+def _where() -> torch.device:
+    """Where collectives take their tensors from."""
+    return torch.device("cuda" if dist.get_backend() == "nccl" else "cpu")

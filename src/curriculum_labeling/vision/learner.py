@@ -1,0 +1,213 @@
+"""The image learner: uint8 images and labels in, a trained model that scores rows out.
+
+`ImageLearner.fit` builds a new network each time, so every round starts from scratch by
+construction. `FineTuningImageLearner`, for the ablation of Table 7, starts from its last model.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from curriculum_labeling.data.images import Images, PixelArray
+from curriculum_labeling.labels import FloatArray, IntArray, Labels, Scores
+from curriculum_labeling.vision import draws
+from curriculum_labeling.vision.batches import Batches
+from curriculum_labeling.vision.checkpoint import Checkpoints, Store
+from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.devices import choose_device, numbers_for
+from curriculum_labeling.vision.distributed import current_group
+from curriculum_labeling.vision.feed import Feed
+from curriculum_labeling.vision.networks import build_network
+from curriculum_labeling.vision.recipe import Recipe, build_recipe
+from curriculum_labeling.vision.scoring import Scorer
+from curriculum_labeling.vision.training import Trained, Watch, train
+from curriculum_labeling.vision.whitening import Preprocessing, Standardization, fit_standardization, fit_whitening
+
+# Rows from which preprocessing is fitted, at most: more of them change nothing that counts.
+STANDARDIZATION_ROWS, WHITENING_ROWS = 10_000, 50_000
+
+
+class ImageModel:
+    """A trained network over one set of images; its weights are the averaged ones where averaging was asked for."""
+
+    def __init__(self, images: Images, scorer: Scorer, seconds: float = 0.0) -> None:
+        self.images = images
+        self.scorer = scorer
+        # How long training took, restarts included.
+        self.seconds = seconds
+
+    def score(self, rows: IntArray) -> Scores:
+        """Class, confidence and runner-up of these rows of the images."""
+        return self.scorer.score(self.images.pixels, rows, current_group())
+
+    def logits(self, pixels: PixelArray) -> FloatArray:
+        """Logits (n, classes) of uint8 images of shape (n, H, W, C)."""
+        return self.scorer.logits(pixels)
+
+    def probabilities(self, pixels: PixelArray) -> FloatArray:
+        """Class probabilities (n, classes) of uint8 images of shape (n, H, W, C)."""
+        probabilities: FloatArray = torch.from_numpy(self.logits(pixels)).softmax(dim=1).numpy()
+        return probabilities
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The weights and batch-norm statistics that the model scores with."""
+        return self.scorer.network.state_dict()
+
+
+class ImageLearner:
+    """Trains a new network on labeled rows of one set of images.
+
+    Parameters
+    ----------
+    images : Images
+        The one index space that labels refer to.
+    config : TrainingConfig
+        How each model is trained.
+    checkpoints : Checkpoints or path, optional
+        Where to keep progress. A learner made again with the same arguments continues where the last
+        one was stopped, and finished fits are read back.
+    device : str or torch.device
+        "auto" takes CUDA, then MPS, then the CPU.
+    preprocess_rows : int array, optional
+        Rows that standardization or whitening is fitted on; all, unless given. Leave test rows out.
+    watch : function, optional
+        Called with an `Epoch` after every epoch.
+    """
+
+    def __init__(
+        self,
+        images: Images,
+        config: TrainingConfig | None = None,
+        *,
+        checkpoints: Checkpoints | str | os.PathLike[str] | None = None,
+        device: str | torch.device = "auto",
+        preprocess_rows: IntArray | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.images = images
+        self.config = config if config is not None else TrainingConfig()
+        self.checkpoints = _checkpoints(checkpoints)
+        self.device = choose_device(device)
+        numbers_for(self.device, self.config.precision)
+        self.watch = watch
+        # How many models were fitted: under `curriculum` that is the number of the round.
+        self.fits = 0
+        rows = np.arange(len(images)) if preprocess_rows is None else np.asarray(preprocess_rows)
+        self.preprocessing = _fit_preprocessing(images.pixels, rows, self.config.whitening)
+        self.recipe = _recipe(self.config.augmentation, self.preprocessing, images.flippable)
+
+    def fit(self, labels: Labels, *, seed: int) -> ImageModel:
+        """A new model, from fresh weights, or the rest of one from its last checkpoint."""
+        _check_labels(labels, self.images)
+        network = self._network(seed).to(self.device)
+        if self.config.channels_last:
+            network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        store = None if self.checkpoints is None else Store(self.checkpoints, self._fingerprint(labels, seed, network))
+        feed = self._feed(labels, seed)
+        saved = feed.group.from_first(store.load() if store and feed.group.rank == 0 else None)
+        if saved is not None and saved.progress["finished"]:
+            network.load_state_dict(saved.tensors)
+            trained = Trained(network.eval(), saved.progress["seconds"])
+        else:
+            with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+                trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits)
+            if store is not None and feed.group.rank == 0:
+                done = {"finished": True, "seconds": trained.seconds}
+                store.save("model", trained.network.state_dict(), done)
+        self.fits += 1
+        return self._model(trained)
+
+    def _network(self, seed: int) -> nn.Module:
+        height, width, channels = self.images.pixels.shape[1:]
+        weights = draws.key(seed, "weights") % 2**63
+        classes = len(self.images.classes)
+        return build_network(self.config.network, classes, channels, min(height, width), seed=weights)
+
+    def _feed(self, labels: Labels, seed: int) -> Feed:
+        batches = Batches(labels, self.config.batch_size, seed, self.config.labeled_share)
+        classes = len(self.images.classes)
+        parts = (self.recipe, self.preprocessing, self.device, current_group())
+        return Feed(self.images.pixels, batches, self.config, classes, *parts)
+
+    def _model(self, trained: Trained) -> ImageModel:
+        settings = self.config
+        scorer = Scorer(
+            trained.network,
+            self.preprocessing,
+            self.device,
+            settings.score_batch,
+            settings.flip_scoring,
+            settings.channels_last,
+        )
+        return ImageModel(self.images, scorer, trained.seconds)
+
+    def _fingerprint(self, labels: Labels, seed: int, network: nn.Module) -> str:
+        """A name that differs wherever labels, seed, settings, images or starting weights do."""
+        mark = blake2b(digest_size=8)
+        mark.update(repr((seed, sorted(self.config.describe().items()), self.images.pixels.shape)).encode())
+        for array in (labels.rows, labels.classes, np.array(labels.given), labels.confidence):
+            mark.update(np.ascontiguousarray(array).tobytes())
+        for tensor in (*network.state_dict().values(), *self.preprocessing.tensors().values()):
+            mark.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        return f"{len(labels):07d}-rows-{mark.hexdigest()}"
+
+
+class FineTuningImageLearner(ImageLearner):
+    """A learner that remembers: each fit starts from the weights of the one before."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._last: dict[str, Tensor] | None = None
+
+    def fit(self, labels: Labels, *, seed: int) -> ImageModel:
+        """A model trained on from the last one; the optimizer starts afresh."""
+        model = super().fit(labels, seed=seed)
+        self._last = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+        return model
+
+    def _network(self, seed: int) -> nn.Module:
+        network = super()._network(seed)
+        if self._last is not None:
+            network.load_state_dict(self._last)
+        return network
+
+
+def _checkpoints(given: Checkpoints | str | os.PathLike[str] | None) -> Checkpoints | None:
+    return given if given is None or isinstance(given, Checkpoints) else Checkpoints(Path(given))
+
+
+def _check_labels(labels: Labels, images: Images) -> None:
+    """Refuse labels that do not fit the images, before any training."""
+    if not len(labels):
+        raise ValueError("labels must hold at least one row to train on, got none.")
+    if labels.rows.min() < 0 or labels.rows.max() >= len(images):
+        raise ValueError(
+            f"labels must name rows from 0 to {len(images) - 1}, got {labels.rows.min()} to {labels.rows.max()}."
+        )
+    if labels.classes.min() < 0 or labels.classes.max() >= len(images.classes):
+        raise ValueError(
+            f"labels must be classes from 0 to {len(images.classes) - 1}, "
+            f"got {labels.classes.min()} to {labels.classes.max()}; images.classes names {len(images.classes)}."
+        )
+
+
+def _fit_preprocessing(pixels: PixelArray, rows: IntArray, whitening: bool) -> Preprocessing:
+    most = WHITENING_ROWS if whitening else STANDARDIZATION_ROWS
+    spread = rows[:: max(1, -(-len(rows) // most))]
+    fit = fit_whitening if whitening else fit_standardization
+    return fit(pixels.transpose(0, 3, 1, 2), spread)
+
+
+def _recipe(augmentation: str | Recipe, preprocessing: Preprocessing, flippable: bool) -> Recipe:
+    """The recipe of this name, filling with the mean color where preprocessing knows one."""
+    if isinstance(augmentation, Recipe):
+        return augmentation
+    fill = preprocessing.fill if isinstance(preprocessing, Standardization) else (0,)
+    return build_recipe(augmentation, flippable=flippable, fill=fill)

@@ -1,0 +1,106 @@
+"""All that changes while a network trains, in one place, as tensors and numbers that can be saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from curriculum_labeling.vision.averaging import Average
+from curriculum_labeling.vision.checkpoint import Saved
+from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.schedule import Schedule
+
+
+@dataclass
+class TrainingState:
+    """A network in training, with its optimizer, average and progress."""
+
+    network: nn.Module
+    optimizer: torch.optim.SGD
+    scaler: torch.amp.GradScaler
+    average: Average | None
+    step: int = 0
+    seconds: float = 0.0
+    loss: Tensor = field(default_factory=lambda: torch.zeros(()))
+    loss_steps: int = 0
+
+    def advance(self, loss: Tensor, schedule: Schedule) -> None:
+        """Count a step that the optimizer has taken, and let the average see the new weights."""
+        self.step += 1
+        self.loss, self.loss_steps = self.loss + loss, self.loss_steps + 1
+        if self.average is not None:
+            self.average.update(self.network, self.step, schedule)
+
+    def start_epoch(self) -> None:
+        """Forget the losses of the epoch before."""
+        self.loss, self.loss_steps = torch.zeros_like(self.loss), 0
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Weights, momentum and averages, by name."""
+        found = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        for name, parameter in self.network.named_parameters():
+            if "momentum_buffer" in self.optimizer.state[parameter]:
+                found[f"momentum.{name}"] = self.optimizer.state[parameter]["momentum_buffer"]
+        if self.average is not None:
+            found |= {f"average.{name}": tensor for name, tensor in self.average.values.items()}
+        return found
+
+    def progress(self) -> dict[str, Any]:
+        """Numbers for the JSON file."""
+        averaged = 0 if self.average is None else self.average.count
+        return {
+            "step": self.step,
+            "seconds": self.seconds,
+            "loss": float(self.loss),
+            "loss_steps": self.loss_steps,
+            "averaged": averaged,
+            "scaler": self.scaler.state_dict(),
+        }
+
+    def restore(self, saved: Saved) -> None:
+        """Continue from a checkpoint."""
+        tensors, progress = saved.tensors, saved.progress
+        self.network.load_state_dict(_under("network.", tensors))
+        momentum = _under("momentum.", tensors)
+        for name, parameter in self.network.named_parameters():
+            if name in momentum:
+                self.optimizer.state[parameter]["momentum_buffer"] = torch.empty_like(parameter).copy_(momentum[name])
+        if self.average is not None:
+            for name, value in _under("average.", tensors).items():
+                self.average.values[name].copy_(value)
+            self.average.count = progress["averaged"]
+        self.scaler.load_state_dict(progress["scaler"])
+        self.step, self.seconds = progress["step"], progress["seconds"]
+        self.loss, self.loss_steps = torch.full_like(self.loss, progress["loss"]), progress["loss_steps"]
+
+
+def begin(network: nn.Module, config: TrainingConfig, device: torch.device, *, scaled: bool) -> TrainingState:
+    """The state before the first step."""
+    optimizer = torch.optim.SGD(
+        _parameter_groups(network, config),
+        lr=config.learning_rate,
+        momentum=config.momentum,
+        nesterov=config.nesterov,
+        fused=device.type in ("cpu", "cuda"),
+    )
+    average = None if config.average is None else Average(config.average, network)
+    scaler = torch.amp.GradScaler(device.type, enabled=scaled)
+    return TrainingState(network, optimizer, scaler, average, loss=torch.zeros((), device=device))
+
+
+def _parameter_groups(network: nn.Module, config: TrainingConfig) -> list[dict[str, Any]]:
+    """All parameters with weight decay, or those with one axis (biases and norms) without."""
+    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    if config.decay_norms_and_biases:
+        return [{"params": parameters, "weight_decay": config.weight_decay}]
+    decayed = [parameter for parameter in parameters if parameter.ndim > 1]
+    others = [parameter for parameter in parameters if parameter.ndim <= 1]
+    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,70 @@
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from curriculum_labeling.vision.checkpoint import Checkpoints, Store
+from tests.vision.small import same_weights
+
+ROOT = Path(__file__).parents[2]
+# A fit of 7 steps makes 9 checkpoints (one before the first step, the last holds the model) of two
+# files each, so a round is 18 calls of os.replace. These points lie within round 0, between a
+# checkpoint's two files, after the average has begun, and in the rounds after.
+POINTS = (
+    ["seconds", 0.1, ""],
+    ["replace", 1, "before"],
+    ["replace", 8, "after"],
+    ["replace", 11, "before"],
+    ["replace", 17, "after"],
+    ["replace", 6, "after"],
+)
+WHOLE = ["never", 0, ""]
+
+
+def test_a_run_killed_at_several_points_ends_bit_identical_to_one_that_was_not(tmp_path):
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    asked = json.dumps({str(whole): [WHOLE], str(killed): [*POINTS, WHOLE]})
+    command = [sys.executable, "-m", "tests.vision.killable", asked]
+    ends = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
+    assert ends == {str(whole): [0], str(killed): [*[signal.SIGKILL] * len(POINTS), 0]}
+    assert same_weights(*(load_file(folder / "result.safetensors") for folder in (whole, killed)))
+
+
+def test_a_checkpoint_is_readable_without_us_and_the_last_one_replaces_the_others(tmp_path):
+    store = Store(Checkpoints(tmp_path), "fit")
+    assert store.load() is None
+    store.save("step-1", {"weight": torch.tensor([1.0])}, {"step": 1})
+    store.save("step-2", {"weight": torch.tensor([2.0])}, {"step": 2})
+    assert sorted(path.name for path in store.folder.iterdir()) == ["progress.json", "step-2.safetensors"]
+    assert json.loads((store.folder / "progress.json").read_text()) == {"step": 2, "tensors": "step-2.safetensors"}
+    saved = store.load()
+    assert saved.tensors["weight"].item() == 2.0
+    assert saved.progress["step"] == 2
+
+
+def test_checkpoints_fall_on_epochs_and_after_minutes(tmp_path):
+    seldom, often = (
+        Store(Checkpoints(tmp_path, epochs=3, minutes=60), "a"),
+        Store(Checkpoints(tmp_path, minutes=0), "b"),
+    )
+    assert [seldom.due(epochs) for epochs in (None, 1, 2, 3, 6)] == [False, False, False, True, True]
+    assert often.due(None)
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path):
+    store = Store(Checkpoints(tmp_path), "fit")
+    store.save("step-1", {"weight": torch.tensor([1.0])}, {"step": 1})
+    (store.folder / "step-1.safetensors").write_bytes(b"x")
+    with pytest.raises(ValueError, match=r"the checkpoint in .*fit cannot be read .*; delete the folder to train"):
+        store.load()
+
+
+@pytest.mark.parametrize(("given", "message"), [({"epochs": 0}, "checkpoint epochs"), ({"minutes": -1}, "minutes")])
+def test_checkpoints_that_would_never_come_are_refused(given, message, tmp_path):
+    with pytest.raises(ValueError, match=f"{message} must be .* at least [01], got"):
+        Checkpoints(tmp_path, **given)

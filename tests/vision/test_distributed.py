@@ -1,0 +1,91 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from torch import nn
+
+from curriculum_labeling.vision.distributed import Group, current_group, processes, share
+from curriculum_labeling.vision.shared_norm import SharedBatchNorm
+from tests.vision.small import same_weights
+from tests.vision.together import SIZES
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What groups of one, two and three processes found, by size and rank."""
+    folder = tmp_path_factory.mktemp("together")
+    subprocess.run([sys.executable, "-m", "tests.vision.together", str(folder)], cwd=ROOT, check=True)
+    return {size: [load_file(folder / f"{size}-{rank}.safetensors") for rank in range(size)] for size in SIZES}
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_all_processes_end_with_exactly_the_same_weights_scores_and_selected_rows(found, size):
+    assert all(same_weights(found[size][0], other) for other in found[size][1:])
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_several_processes_train_as_one_does_up_to_rounding(found, size):
+    alone, together = found[1][0], found[size][0]
+    weights = [name for name in alone if name[0].isdigit()]
+    assert len(weights) > 20
+    for name in weights:
+        assert torch.allclose(alone[name].float(), together[name].float(), rtol=1e-3, atol=1e-4), name
+    assert torch.equal(alone["rows"], together["rows"])
+    assert alone["confidence"].numpy() == pytest.approx(together["confidence"].numpy(), rel=1e-2)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_fewer_rows_than_processes_train_and_score_as_one_does(found, size):
+    alone, together = found[1][0], found[size][0]
+    for name in (name for name in alone if name.startswith("few.")):
+        assert torch.allclose(alone[name].float(), together[name].float(), rtol=1e-3, atol=1e-4), name
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_selection_over_shares_of_the_scores_is_exactly_that_of_one_process(found, size):
+    for name in (name for name in found[1][0] if name.startswith("cuts.")):
+        assert torch.equal(found[1][0][name], found[size][0][name])
+
+
+def test_a_shared_norm_in_a_group_of_one_is_torchs():
+    torch.manual_seed(0)
+    ours, theirs = SharedBatchNorm(4), nn.BatchNorm2d(4)
+    ours.group = Group()
+    for _ in range(3):
+        one = (torch.randn(6, 4, 5, 5) * 3 + 100).requires_grad_()
+        two = one.detach().clone().requires_grad_()
+        weights = torch.randn(6, 4, 5, 5)
+        (ours(one) * weights).sum().backward()
+        (theirs(two) * weights).sum().backward()
+        assert torch.allclose(one.grad, two.grad, atol=1e-4)
+    assert torch.allclose(ours.weight.grad, theirs.weight.grad, rtol=1e-3)
+    assert torch.allclose(ours.running_mean, theirs.running_mean)
+    assert torch.allclose(ours.running_var, theirs.running_var, rtol=1e-4)
+    assert torch.allclose(ours.eval()(one), theirs.eval()(one), rtol=1e-3, atol=1e-3)
+
+
+def test_a_shared_norm_needs_rows_and_channels():
+    with pytest.raises(ValueError, match="batch normalization needs rows and channels, got a tensor of 1 axes"):
+        SharedBatchNorm(4).eval()(torch.zeros(4))
+
+
+@given(st.integers(0, 100), st.integers(1, 9))
+def test_shares_are_disjoint_complete_and_even(n, parts):
+    shares = [np.arange(n)[share(n, number, parts)] for number in range(parts)]
+    assert list(np.concatenate(shares)) == list(range(n))
+    sizes = [len(one) for one in shares]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_without_torchrun_a_process_is_a_group_of_one(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with processes() as group:
+        assert group == current_group() == Group(0, 1)

@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+import torch
+
+from curriculum_labeling.labels import Labels
+from curriculum_labeling.vision.batches import Batches
+from curriculum_labeling.vision.distributed import Group
+from curriculum_labeling.vision.feed import Feed
+from curriculum_labeling.vision.recipe import build_recipe
+from curriculum_labeling.vision.whitening import fit_standardization
+from tests.vision.small import colors, labels_of, settings
+
+IMAGES = colors(count=31)
+PREPROCESSING = fit_standardization(IMAGES.pixels.transpose(0, 3, 1, 2), np.arange(31))
+
+
+def feed(group=Group(), labels=None, **changes):  # noqa: B008  (a frozen dataclass)
+    config = settings(augmentation="heavy", **changes)
+    labels = labels_of(IMAGES, np.arange(31)) if labels is None else labels
+    batches = Batches(labels, config.batch_size, 5, config.labeled_share)
+    recipe = build_recipe("heavy")
+    return Feed(IMAGES.pixels, batches, config, 3, recipe, PREPROCESSING, torch.device("cpu"), group)
+
+
+def prepared(one, number):
+    return [one.prepare(piece) for piece in one.read(number)]
+
+
+@pytest.mark.parametrize("mixup", [0.0, 1.0])
+@pytest.mark.parametrize(("processes", "accumulate"), [(2, 1), (3, 2), (1, 4)])
+def test_every_row_looks_the_same_whatever_the_number_of_processes_and_pieces(processes, accumulate, mixup):
+    (whole,) = prepared(feed(mixup=mixup), 1)
+    shares = [prepared(feed(Group(r, processes), accumulate=accumulate, mixup=mixup), 1) for r in range(processes)]
+    parts = [share[number] for number in range(len(shares[0])) for share in shares]
+    assert torch.equal(torch.cat([part.images for part in parts]), whole.images)
+    assert torch.equal(torch.cat([part.targets for part in parts]), whole.targets)
+    assert {part.size for part in parts} == {len(whole.images)}
+
+
+def test_reading_ahead_changes_nothing():
+    ahead = list(feed(mixup=1.0).steps(1, 4))
+    for number, (batch,) in zip((1, 2, 3), ahead, strict=True):
+        (alone,) = prepared(feed(mixup=1.0), number)
+        assert torch.equal(batch.images, alone.images)
+
+
+def test_an_error_while_reading_ahead_reaches_the_trainer():
+    broken = feed(labels=Labels.of([31], [0]))
+    with pytest.raises(IndexError, match="out of bounds"):
+        list(broken.steps(0, 1))
+
+
+def test_a_row_is_augmented_anew_in_every_epoch():
+    rows = Labels.of([4], [1])
+    (first,), (second,) = (prepared(feed(labels=rows), number) for number in (0, 1))
+    assert not torch.equal(first.images, second.images)
+
+
+def test_a_label_that_comes_twice_in_one_step_is_augmented_twice():
+    labels = Labels(np.arange(9), np.zeros(9, int), 1, np.ones(9), np.zeros(9, int), np.zeros(9))
+    (batch,) = prepared(feed(labels=labels, labeled_share=0.5, batch_size=8), 0)
+    assert not torch.equal(batch.images[0], batch.images[1])
+
+
+def test_mixed_targets_are_mixed_as_the_images_are():
+    (batch,) = prepared(feed(mixup=1.0), 0)
+    assert batch.targets.sum(dim=1).numpy() == pytest.approx(np.ones(len(batch.targets)))
+    assert (batch.targets.max(dim=1).values < 1).any()
+
+
+def test_statistics_are_unmixed_training_images_of_one_epoch():
+    images = torch.cat(list(feed(mixup=1.0).statistics()))
+    again = torch.cat(list(feed(mixup=1.0).statistics()))
+    assert images.shape == (31, 3, 8, 8)
+    assert torch.equal(images, again)

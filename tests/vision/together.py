@@ -1,0 +1,93 @@
+"""What several processes do together in the tests: train, score, select; run as a program.
+
+Argument: a folder. Groups of 1, 2 and 3 processes each write what they found as <size>-<rank>.safetensors.
+They are forked, which saves importing torch each time, and meet as they would under torchrun.
+"""
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import save_file
+
+from curriculum_labeling import PercentilePacing, curriculum
+from curriculum_labeling.curriculum import class_shares
+from curriculum_labeling.labels import Scores
+from curriculum_labeling.vision.averaging import EMA
+from curriculum_labeling.vision.checkpoint import Checkpoints
+from curriculum_labeling.vision.distributed import current_group, processes, shared_thresholds
+from curriculum_labeling.vision.learner import ImageLearner
+from curriculum_labeling.vision.schedule import Budget
+from tests.vision.small import colors, labels_of, settings
+
+IMAGES = colors()
+SIZES = (1, 2, 3)
+
+
+def train_and_select(folder):
+    """A curriculum with everything on; 25 rows in steps of 9, 8 and 8 are uneven for 2 and 3 processes."""
+    config = settings(
+        budget=Budget(steps=5), batch_size=9, mixup=1.0, augmentation="heavy", average=EMA(0.8), accumulate=2
+    )
+    learner = ImageLearner(IMAGES, config, device="cpu", checkpoints=Checkpoints(folder / "checkpoints", minutes=0))
+    labeled, unlabeled = labels_of(IMAGES, np.arange(25)), np.arange(25, 60)
+    found = {}
+    for one in curriculum(learner, labeled, unlabeled, pacing=PercentilePacing((40.0,)), seed=1):
+        found |= {f"{one.number}.{name}": tensor for name, tensor in one.model.state_dict().items()}
+    found["rows"] = torch.from_numpy(one.labels.rows)
+    found["confidence"] = torch.from_numpy(one.scores.log_confidence)
+    return found
+
+
+def few_rows():
+    """Two rows, fewer than three processes: one of them has nothing to train on and nothing to score."""
+    learner = ImageLearner(IMAGES, settings(budget=Budget(steps=2), batch_size=2, augmentation="none"), device="cpu")
+    model = learner.fit(labels_of(IMAGES, [0, 1]), seed=0)
+    scores = model.score(np.array([5, 6]))
+    found = {f"few.{name}": tensor for name, tensor in model.state_dict().items()}
+    return {**found, "few.scores": torch.from_numpy(scores.log_confidence)}
+
+
+def select_by_shares():
+    """Cuts over scores of which every process holds a part, by every balance."""
+    group, found = current_group(), {}
+    probabilities = np.random.default_rng(0).dirichlet(np.ones(3), size=101)
+    mine = np.arange(101)[group.share(101)]
+    scores = Scores.from_probabilities(mine, probabilities[mine])
+    prior = class_shares(labels_of(IMAGES, np.arange(25)), 3)
+    for balance in ("none", "per-class", "labeled", "estimated"):
+        cuts = shared_thresholds(PercentilePacing((70.0,), balance), scores, 1, prior=prior, group=group)
+        found[f"cuts.{balance}"] = torch.from_numpy(cuts)
+    return found
+
+
+def work(folder, size):
+    with processes() as group:
+        found = {**train_and_select(folder / str(size)), **few_rows(), **select_by_shares()}
+        file = folder / f"{size}-{group.rank}.safetensors"
+        save_file({name: tensor.contiguous() for name, tensor in found.items()}, file)
+
+
+def run_group(folder, size):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    children = []
+    for rank in range(size):
+        child = os.fork()
+        if child == 0:
+            os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+            os.environ |= {"WORLD_SIZE": str(size), "RANK": str(rank), "LOCAL_RANK": str(rank)}
+            work(folder, size)
+            os._exit(0)
+        children.append(child)
+    return max(os.waitpid(child, 0)[1] for child in children)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    ends = [run_group(Path(sys.argv[1]), size) for size in SIZES]
+    sys.exit(any(ends))
