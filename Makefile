@@ -30,6 +30,7 @@ benchmark: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/help_not_harm.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/selection.py
+	$(BIN)/python benchmarks/augmentation.py --write
 
 clean:
 	rm -rf $(VENV) demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

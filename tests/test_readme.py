@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "docs/classifier.md"]
+PAGES = ["README.md", "docs/classifier.md", "docs/images.md"]
 SNIPPETS = [
     pytest.param(code, id=f"{page}-{number}")
     for page in PAGES
