@@ -4,12 +4,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from curriculum_labeling import order
 from curriculum_labeling.order import group_sizes, kth_largest
+
+
+@pytest.fixture(autouse=True, params=["counted", "partitioned"])
+def way(request, monkeypatch):
+    """Every test runs twice: by counting alone, and with the short way for small arrays."""
+    if request.param == "counted":
+        monkeypatch.setattr(order, "_one_small_shard", lambda _: None)
 
 
 def floats(dtype):
@@ -18,6 +25,7 @@ def floats(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_the_kth_largest_is_that_of_sorting(dtype, data):
     values = data.draw(floats(dtype))
@@ -27,6 +35,7 @@ def test_the_kth_largest_is_that_of_sorting(dtype, data):
     assert found.dtype == dtype
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=floats(np.float32), cuts=st.lists(st.integers(0, 60), max_size=4), data=st.data())
 def test_shards_give_what_one_array_gives(values, cuts, data):
     k = np.array([data.draw(st.integers(1, len(values)))])
@@ -51,7 +60,7 @@ class AllReduce:
         return reduce
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=floats(np.float64), workers=st.integers(2, 3), data=st.data())
 def test_workers_that_sum_their_counts_find_what_one_array_gives(values, workers, data):
     k = np.array([data.draw(st.integers(1, len(values)))])
