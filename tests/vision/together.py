@@ -89,5 +89,7 @@ def run_group(folder, size):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    # The first optimizer of a process imports a good part of torch: once, here, rather than after every fork.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
     ends = [run_group(Path(sys.argv[1]), size) for size in SIZES]
     sys.exit(any(ends))
