@@ -121,7 +121,7 @@ class OurLoop:
 
     def _step(self, batches: Iterator[Any]) -> float:
         """Seconds inside forward, backward and optimizer."""
-        pieces = next(batches)
+        pieces = list(next(batches))
         ready = time.perf_counter()
         gradients(self.forward, pieces, self.feed, Numbers(None, scaled=False), self.state)
         self.state.optimizer.step()

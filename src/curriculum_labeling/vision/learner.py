@@ -152,7 +152,8 @@ class ImageLearner:
         """A name that differs wherever labels, seed, settings, images or starting weights do."""
         mark = blake2b(digest_size=8)
         mark.update(repr((seed, sorted(self.config.describe().items()), self.images.pixels.shape)).encode())
-        for array in (labels.rows, labels.classes, np.array(labels.given), labels.confidence):
+        soft = (labels.confidence, labels.runner_up, labels.runner_up_confidence)
+        for array in (labels.rows, labels.classes, np.array(labels.given), *soft):
             mark.update(np.ascontiguousarray(array).tobytes())
         for tensor in (*network.state_dict().values(), *self.preprocessing.tensors().values()):
             mark.update(tensor.detach().cpu().contiguous().numpy().tobytes())
