@@ -183,10 +183,10 @@ def report(turns: dict[str, list[Turn]], options: argparse.Namespace) -> str:
     return f"""# One training step: ours against a plain loop
 
 WRN-28-2, batch {BATCH}, 32 px, heavy augmentation, fp32, {options.threads} threads. The plain loop is NCHW and eager,
-with images augmented one by one by Pillow in a DataLoader with 2 workers. n = {options.turns} alternating turns of
-{options.steps} steps each, after one step to warm up; load average of the machine {load:.1f}. *Outside* is the share of time
-outside forward, backward and optimizer. Bars: ratio ≥ {RATIO_BAR}, outside < {OUTSIDE_BAR:.0%}. CPU seconds leave out the
-plain loop's workers.
+with images augmented one by one by Pillow in a DataLoader with 2 workers. n = {options.turns} alternating turns
+of {options.steps} steps each, after one step to warm up; the machine's load average was {load:.1f} at the end.
+*Outside* is the share of time outside forward, backward and optimizer. CPU seconds leave out the plain loop's workers.
+Bars: ratio ≥ {RATIO_BAR}, outside < {OUTSIDE_BAR:.0%}.
 
 {table(turns)}
 

@@ -66,7 +66,10 @@ def select_by_shares():
 
 def work(folder, size):
     with processes() as group:
-        found = {**train_and_select(folder / str(size)), **few_rows(), **select_by_shares()}
+        found = train_and_select(folder / str(size))
+        again = train_and_select(folder / str(size))
+        assert all(torch.equal(found[name], again[name]) for name in found), "a finished fit was not read back"
+        found |= {**few_rows(), **select_by_shares()}
         file = folder / f"{size}-{group.rank}.safetensors"
         save_file({name: tensor.contiguous() for name, tensor in found.items()}, file)
 

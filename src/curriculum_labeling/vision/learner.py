@@ -96,6 +96,8 @@ class ImageLearner:
         self.checkpoints = _checkpoints(checkpoints)
         self.device = choose_device(device)
         numbers_for(self.device, self.config.precision)
+        if self.config.flip_scoring and not images.flippable:
+            raise ValueError("flip_scoring must be off for images that are not flippable, such as digits; got True.")
         self.watch = watch
         # How many models were fitted: under `curriculum` that is the number of the round.
         self.fits = 0
