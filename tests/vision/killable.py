@@ -75,5 +75,7 @@ def run_until(folder, kind, number, side):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    # The first optimizer of a process imports a good part of torch: once, here, rather than after every fork.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
     asked = json.loads(sys.argv[1])
     print(json.dumps({folder: [run_until(Path(folder), *point) for point in asked[folder]] for folder in asked}))

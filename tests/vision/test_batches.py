@@ -65,3 +65,9 @@ def test_pieces_of_all_processes_make_up_the_step_in_its_order(size, accumulate,
     assert len({len(parts) for parts in shares}) == 1
     rows = [np.arange(size)[parts[a]] for a in range(len(shares[0])) for parts in shares]
     assert list(np.concatenate(rows)) == list(range(size))
+
+
+def test_given_labels_are_spread_over_the_step():
+    batches = Batches(labels(200, given_rows=40), 100, seed=0, labeled_share=0.5)
+    given_first_half = [int((batches.step(number).positions[:50] < 40).sum()) for number in range(4)]
+    assert all(10 < count < 40 for count in given_first_half)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -147,3 +149,9 @@ def test_labels_that_do_not_fit_the_images_are_refused(labels, message):
 def test_fp16_without_cuda_is_refused_before_training():
     with pytest.raises(ValueError, match="precision 'fp16' needs a CUDA device, got 'cpu'; use 'bf16', 'fp32' or"):
         learner(settings(precision="fp16"))
+
+
+def test_flip_averaging_of_images_that_cannot_be_mirrored_is_refused():
+    digits = replace(IMAGES, flippable=False)
+    with pytest.raises(ValueError, match="flip_scoring must be off for images that are not flippable"):
+        ImageLearner(digits, settings(flip_scoring=True), device="cpu")

@@ -67,7 +67,10 @@ class Batches:
             return self._once(epoch, within, 0, len(self.labels))
         pseudo = self._once(epoch, within, self.labels.given, len(self.labels))
         given = self._again(number * self._given_per_step, self._given_per_step)
-        return Step(*(np.concatenate(pair) for pair in zip(_both(given), _both(pseudo), strict=True)))
+        # In no order, so that every accumulation and process gets a mixture.
+        order = draws.permutation(draws.key(self.seed, "mixture", number), len(given) + len(pseudo)).numpy()
+        positions = np.concatenate([given.positions, pseudo.positions])[order]
+        return Step(positions, np.concatenate([given.passes, pseudo.passes])[order])
 
     @property
     def _mixes(self) -> bool:
@@ -111,7 +114,3 @@ def pieces(size: int, accumulate: int, group: Group) -> list[slice]:
 def _order(seed: int, start: int, epoch: int, size: int) -> IntArray:
     order: IntArray = draws.permutation(draws.key(seed, "order", start, epoch), size).numpy()
     return order
-
-
-def _both(step: Step) -> tuple[IntArray, IntArray]:
-    return step.positions, step.passes

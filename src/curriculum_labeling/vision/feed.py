@@ -6,7 +6,7 @@ accumulation; it is then made here as well, from its own address, rather than se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,15 +61,18 @@ class Feed:
     device: torch.device
     group: Group
 
-    def steps(self, start: int, stop: int) -> Iterator[list[Batch]]:
-        """The pieces of steps start … stop; the next step's pixels are read while this one is trained on."""
+    def steps(self, start: int, stop: int) -> Iterator[Iterable[Batch]]:
+        """The pieces of steps start … stop; the next step's pixels are read while this one is trained on.
+
+        A piece is prepared when its turn comes, so the device holds one at a time.
+        """
         with ThreadPoolExecutor(1) as reader:
             ahead = reader.submit(self.read, start)
             for number in range(start, stop):
                 read = ahead.result()
                 if number + 1 < stop:
                     ahead = reader.submit(self.read, number + 1)
-                yield [self.prepare(piece) for piece in read]
+                yield map(self.prepare, read)
 
     def read(self, number: int) -> list[Piece]:
         """The pieces of this process in a step, as pixels."""

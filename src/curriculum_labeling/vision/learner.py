@@ -96,6 +96,8 @@ class ImageLearner:
         self.checkpoints = _checkpoints(checkpoints)
         self.device = choose_device(device)
         numbers_for(self.device, self.config.precision)
+        if self.config.flip_scoring and not images.flippable:
+            raise ValueError("flip_scoring must be off for images that are not flippable, such as digits; got True.")
         self.watch = watch
         # How many models were fitted: under `curriculum` that is the number of the round.
         self.fits = 0
@@ -152,7 +154,8 @@ class ImageLearner:
         """A name that differs wherever labels, seed, settings, images or starting weights do."""
         mark = blake2b(digest_size=8)
         mark.update(repr((seed, sorted(self.config.describe().items()), self.images.pixels.shape)).encode())
-        for array in (labels.rows, labels.classes, np.array(labels.given), labels.confidence):
+        soft = (labels.confidence, labels.runner_up, labels.runner_up_confidence)
+        for array in (labels.rows, labels.classes, np.array(labels.given), *soft):
             mark.update(np.ascontiguousarray(array).tobytes())
         for tensor in (*network.state_dict().values(), *self.preprocessing.tensors().values()):
             mark.update(tensor.detach().cpu().contiguous().numpy().tobytes())

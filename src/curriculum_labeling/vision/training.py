@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 
 import torch
@@ -122,7 +122,7 @@ def train(
     return Trained(averaged_network(network, state.average, feed.statistics()), state.seconds)
 
 
-def gradients(forward: Forward, batches: list[Batch], feed: Feed, numbers: Numbers, state: TrainingState) -> Tensor:
+def gradients(forward: Forward, batches: Iterable[Batch], feed: Feed, numbers: Numbers, state: TrainingState) -> Tensor:
     """Fill in the gradients of one step, piece by piece; returns this process's part of the loss."""
     state.optimizer.zero_grad(set_to_none=True)
     total = torch.zeros((), device=feed.device)
