@@ -104,9 +104,7 @@ class Scores:
         """
         p = np.array(probabilities, dtype=np.float64)
         n = np.arange(len(p))
-        if not np.isfinite(p).all():
-            bad = int((~np.isfinite(p).all(axis=1)).sum())
-            raise ValueError(f"class probabilities must be finite, got NaN or infinity in {bad} of {len(p)} rows.")
+        _check_finite(p, "class probabilities")
         classes = p.argmax(axis=1)
         top = p[n, classes]
         p[n, classes] = 0.0
@@ -123,9 +121,7 @@ class Scores:
         """Summarize unnormalized log-probabilities of shape (n, C) without ever saturating."""
         z = np.asarray(logits, dtype=np.float64)
         n = np.arange(len(z))
-        if not np.isfinite(z).all():
-            bad = int((~np.isfinite(z).all(axis=1)).sum())
-            raise ValueError(f"logits must be finite, got NaN or infinity in {bad} of {len(z)} rows.")
+        _check_finite(z, "logits")
         classes = z.argmax(axis=1)
         others = np.exp(z - z[n, classes][:, None])
         others[n, classes] = 0.0
@@ -141,6 +137,12 @@ class Scores:
         """The highest class probability of each row, in [0, 1]."""
         confidence: FloatArray = np.exp(self.log_confidence)
         return confidence
+
+
+def _check_finite(table: FloatArray, name: str) -> None:
+    if not np.isfinite(table).all():
+        bad = int((~np.isfinite(table).all(axis=1)).sum())
+        raise ValueError(f"{name} must be finite, got NaN or infinity in {bad} of {len(table)} rows.")
 
 
 @dataclass(frozen=True)
