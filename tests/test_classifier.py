@@ -10,10 +10,10 @@ import sklearn
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -492,6 +492,7 @@ def test_no_unlabeled_row_is_plain_supervised_training(blobs):
         model = CurriculumLabelingClassifier(LogisticRegression()).fit(X, truth)
     np.testing.assert_array_equal(model.predict_proba(X), LogisticRegression().fit(X, truth).predict_proba(X))
     assert "there was no unlabeled row" in str(model.gain_)
+    assert model.termination_condition_ == "all_labeled"
     assert model.delivered_ == "labels-only"
 
 
@@ -522,16 +523,34 @@ BAD = [
     ({"step": 0}, "step must be above 0 and at most 100 percent, got 0"),
     ({"criterion": "threshold", "threshold": 1.2}, r"threshold must be a probability in \[0, 1\], got 1.2"),
     ({"criterion": "best"}, "criterion must be one of 'percentile', 'threshold', 'k_best', got 'best'"),
-    ({"criterion": "k_best", "k_best": 0}, "k must be a whole number of rows, at least 1, got 0"),
+    ({"criterion": "k_best", "k_best": 0}, "k_best must be a whole number, at least 1, got 0"),
+    ({"criterion": "k_best", "k_best": 2.5}, "k_best must be a whole number, at least 1, got 2.5"),
     ({"combine": "first"}, "combine must be one of 'average', 'last', 'best', got 'first'"),
     ({"combine": "best", "validation": None}, "combine='best' needs held-out labels"),
-    ({"max_iter": 0}, "max_iter must be at least 1, or None for no limit, got 0"),
+    ({"max_iter": -1}, "max_iter must be a whole number, at least 0, got -1"),
+    ({"max_iter": 2.5}, "max_iter must be a whole number, at least 0, got 2.5"),
     ({"balance": "even"}, "balance must be one of"),
     ({"balance": [0.5, 0.5]}, r"one share per class \(3 classes\), got 2 shares"),
     ({"labeled_weight": 0}, "labeled_weight must be a positive number"),
     ({"validation": 1}, "validation must be None, 'auto', a fraction"),
     ({"percentiles": [120]}, "percentiles must be one or more numbers from 0 to 100"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"step": "a"}, "step must be a number, got 'a'"),
+        ({"threshold": None}, "threshold must be a number, got None"),
+        ({"labeled_weight": "3"}, "labeled_weight must be a number, got '3'"),
+        ({"balance": {0: 0.6, 1: 0.2, 2: 0.2}}, "balance must be a list of numbers, got {0: 0.6"),
+        ({"balance": 0.3}, "balance must be a list of numbers, got 0.3"),
+        ({"percentiles": 50}, "percentiles must be a list of numbers, got 50"),
+    ],
+)
+def test_options_of_the_wrong_kind_are_refused_by_name(blobs, options, message):
+    with pytest.raises(TypeError, match=message):
+        fitted(blobs, **options)
 
 
 @pytest.mark.parametrize(("options", "message"), BAD)
@@ -548,18 +567,78 @@ def test_an_estimator_without_scores_is_refused(blobs):
         CurriculumLabelingClassifier().fit(X, y)
 
 
+def test_a_regressor_or_outlier_detector_is_refused(blobs):
+    X, _, y = blobs
+    for estimator in (LinearRegression(), IsolationForest()):
+        with pytest.raises(TypeError, match="estimator must be a classifier, got"):
+            CurriculumLabelingClassifier(estimator).fit(X, y)
+
+
+def test_columns_of_unlabeled_rows_may_be_in_another_order_but_not_others(blobs):
+    X, _, y = blobs
+    for frame in (pd.DataFrame, pl.DataFrame):
+        table = frame({name: X[:, i] for i, name in enumerate("abcd")})
+        model = CurriculumLabelingClassifier(GaussianNB())
+        expected = model.fit(table, y, X_unlabeled=table).predict_proba(table)
+        np.testing.assert_allclose(model.fit(table, y, X_unlabeled=table[list("dcba")]).predict_proba(table), expected)
+        with pytest.raises(ValueError, match="X_unlabeled must have the columns of X, got a difference in d"):
+            model.fit(table, y, X_unlabeled=table[list("abc")])
+    for make in (np.asarray, sp.csr_matrix):
+        with pytest.raises(ValueError, match="X_unlabeled must have the columns of X, got shapes"):
+            CurriculumLabelingClassifier(LogisticRegression()).fit(make(X), y, X_unlabeled=make(X[:, :3]))
+
+
+def test_a_search_is_given_no_copies_of_a_label(blobs):
+    X, _, y = blobs
+    seen = []
+
+    class Watching(KNeighborsClassifier):
+        def fit(self, X, y):
+            seen.append(len(np.unique(X, axis=0)) == len(X))
+            return super().fit(X, y)
+
+    search = GridSearchCV(Watching(), {"n_neighbors": [1, 3]}, cv=2)
+    CurriculumLabelingClassifier(search, validation=None).fit(X, y)
+    assert all(seen)
+
+
+def test_no_limit_takes_every_row_and_zero_rounds_is_labels_only(blobs):
+    X, _, y = blobs
+    everything = fitted(blobs, criterion="k_best", k_best=20, max_iter=None, validation=None)
+    assert everything.termination_condition_ == "all_labeled"
+    assert everything.n_iter_ == 12
+    none = fitted(blobs, max_iter=0)
+    assert none.delivered_ == "labels-only"
+    assert "max_iter is 0" in str(none.gain_)
+    assert (none.transduction_ == y).all()
+    assert none.score(X, blobs[1]) > 0.8
+
+
+def test_best_judges_every_round_by_default(blobs):
+    model = fitted(blobs, combine="best")
+    assert all(r.validation_accuracy is not None for r in model.rounds_)
+
+
 def test_soft_labels_and_fine_tuning_need_an_estimator_that_can(blobs):
     X, _, y = blobs
     with pytest.raises(ValueError, match="soft_labels needs an estimator whose fit takes sample_weight"):
         CurriculumLabelingClassifier(KNeighborsClassifier(), soft_labels=True).fit(X, y)
     with pytest.raises(ValueError, match="reinitialize=False needs an estimator with partial_fit or warm_start"):
         CurriculumLabelingClassifier(RandomForestClassifier(), reinitialize=False).fit(X, y)
+    with pytest.raises(ValueError, match="partial_fit or warm_start, got HistGradientBoostingClassifier"):
+        CurriculumLabelingClassifier(HistGradientBoostingClassifier(), reinitialize=False).fit(X, y)
 
 
 def test_one_vs_one_decision_values_are_refused():
-    X, y = make_blobs(120, centers=4, random_state=0)
-    with pytest.raises(ValueError, match="one decision value per class, got 6 values for 4 classes"):
-        CurriculumLabelingClassifier(SVC(decision_function_shape="ovo")).fit(X, few_labels(y))
+    for classes, pairs in ((3, 3), (4, 6)):
+        X, y = make_blobs(120, centers=classes, random_state=0)
+        message = f"one decision value per class, got {pairs} values of pairs for {classes} classes"
+        for svc in (
+            SVC(decision_function_shape="ovo"),
+            make_pipeline(StandardScaler(), SVC(decision_function_shape="ovo")),
+        ):
+            with pytest.raises(ValueError, match=message):
+                CurriculumLabelingClassifier(svc).fit(X, few_labels(y))
 
 
 def test_nan_is_refused_before_any_fit(blobs):

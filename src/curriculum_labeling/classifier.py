@@ -24,7 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from curriculum_labeling.estimators.calibration import fit_temperature
-from curriculum_labeling.estimators.checks import check_estimator, check_finite
+from curriculum_labeling.estimators.checks import as_shares, check_estimator, check_finite, check_numbers, check_whole
 from curriculum_labeling.estimators.ensemble import COMBINES, name_of, round_weights, sum_weighted, weights_beyond_doubt
 from curriculum_labeling.estimators.gain import Gain, paired_gain, unmeasured
 from curriculum_labeling.estimators.learner import (
@@ -48,6 +48,7 @@ from curriculum_labeling.labels import FloatArray, IntArray, Labels
 from curriculum_labeling.pacing import BestPacing, Pacing, PercentilePacing, ThresholdPacing, shortened
 
 CRITERIA = ("percentile", "threshold", "k_best")
+NO_LIMIT = 1000  # rounds; a fixed threshold could go to and fro for ever
 DEFAULT_MAX_ITER = 10  # of criteria without an end of their own, as in SelfTrainingClassifier
 
 
@@ -82,9 +83,9 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         Lowest confidence that enters, with ``criterion="threshold"``.
     k_best : int, default=10
         Rows added per round, with ``criterion="k_best"``.
-    max_iter : int, optional
-        Most rounds after round 0. By default a percentile schedule runs to its end and the other
-        criteria stop after 10.
+    max_iter : int, None or "auto", default="auto"
+        Most rounds after round 0; None for no limit. "auto" lets a percentile schedule run to its
+        end and stops the other criteria after 10, as in SelfTrainingClassifier.
     balance : {"none", "per-class", "labeled", "estimated"} or list of float, default="none"
         From which classes rows are chosen: the most confident overall, the same share of every
         predicted class, or class shares that follow the labels, the model's scores, or a given
@@ -119,7 +120,8 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
     ----------
     estimator_ : the fitted classifier of the last round delivered
     classes_ : the classes, sorted
-    transduction_ : the label of each row in the last round, -1 where it had none
+    transduction_ : the label of each row in the last round, -1 where it had none; also where an
+        earlier round or labels only was delivered
     labeled_iter_ : the round since which a row has been part, 0 if it was labeled, -1 if it is not
     n_iter_ : how many rounds followed round 0; 1 where there was no unlabeled row, as scikit-learn asks
     termination_condition_ : "all_labeled", "no_change" or "max_iter"
@@ -138,7 +140,7 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         percentiles: list[float] | None = None,
         threshold: float = 0.75,
         k_best: int = 10,
-        max_iter: int | None = None,
+        max_iter: int | str | None = "auto",
         balance: Any = "none",
         labeled_weight: float = 3.0,
         match_classes: bool = True,
@@ -215,7 +217,9 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         if not hasattr(self.estimator, "predict_proba"):
             learner = replace(learner, temperature=fit_temperature(learner, labels, rng))
         course = Course(learner, pacing, seed, self.reinitialize, bool(self.verbose))
-        run, checked = self._run(course, labels, targets.unlabeled, rng)
+        run, checked = self._run(
+            course, labels, targets.unlabeled if self.max_iter != 0 else targets.unlabeled[:0], rng
+        )
         self._conclude(run, checked, targets)
         return self
 
@@ -231,11 +235,11 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             run = course.run(labels, unlabeled)
             return run, check_models(run.models, X_check, codes, self.combine)
         quiet, parts = replace(course, verbose=False), []
-        if isinstance(self.validation, str):
+        if self._shortens():
             quiet = replace(quiet, pacing=shortened(course.pacing))
         for fold in folds(labels, unlabeled, self.validation, rng):
             train = Labels.of(labels.rows[fold.train], labels.classes[fold.train])
-            held_out = isinstance(self.validation, float)
+            held_out = isinstance(self.validation, float | np.floating)
             run = (course if held_out else quiet).run(train, fold.unlabeled)
             check = take(X, labels.rows[fold.check])
             parts.append(check_models(run.models, check, labels.classes[fold.check], self.combine))
@@ -256,7 +260,7 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self.estimator_ = self.estimators_[-1]
         self.temperature_ = run.models[0].temperature
         self.classes_ = targets.classes
-        self.rounds_ = with_accuracies(run, checked)
+        self.rounds_ = with_accuracies(run, checked, shortened=self._shortens())
         self.n_iter_ = max(1, len(run.models) - 1)
         self.termination_condition_ = run.ended
         codes = targets.codes.copy()
@@ -264,9 +268,15 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         self.transduction_ = targets.decode(codes)
         self.labeled_iter_ = member_since(run, targets)
 
+    def _shortens(self) -> bool:
+        """Whether folds run a shortened curriculum; "best" needs every round judged."""
+        return isinstance(self.validation, str) and self.combine != "best"
+
     def _gain(self, checked: Checked | None, best: int | None, targets: Targets) -> Gain:
         if not len(targets.unlabeled):
             return unmeasured("there was no unlabeled row, so this is labels only")
+        if self.max_iter == 0:
+            return unmeasured("max_iter is 0, so this is labels only")
         if self.validation is None:
             return unmeasured("validation is None; pass validation=5, or held-out rows as validation=(X, y)")
         if checked is None:
@@ -350,8 +360,10 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             raise ValueError(f"combine must be one of {', '.join(map(repr, COMBINES))}, got {self.combine!r}.")
         if self.combine == "best" and self.validation is None:
             raise ValueError("combine='best' needs held-out labels to judge by, got validation=None; try validation=5.")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter must be at least 1, or None for no limit, got {self.max_iter}.")
+        check_numbers(step=self.step, threshold=self.threshold, labeled_weight=self.labeled_weight)
+        check_whole("k_best", self.k_best, 1)
+        if self.max_iter is not None and self.max_iter != "auto":
+            check_whole("max_iter", self.max_iter, 0)
         if self.soft_labels and weight_parameter(self.estimator) is None:
             raise ValueError(
                 f"soft_labels needs an estimator whose fit takes sample_weight, got {type(self.estimator).__name__};"
@@ -364,17 +376,18 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         return self._pacing(), weighting
 
     def _pacing(self) -> Pacing:
-        balance: Any = self.balance if isinstance(self.balance, str) else tuple(float(b) for b in self.balance)
-        rounds = DEFAULT_MAX_ITER if self.max_iter is None else self.max_iter
+        balance: Any = self.balance if isinstance(self.balance, str) else as_shares("balance", self.balance)
+        most: dict[Any, int] = {"auto": DEFAULT_MAX_ITER, None: NO_LIMIT, 0: 1}
+        rounds = most[self.max_iter] if self.max_iter in most else int(self.max_iter)  # type: ignore[arg-type]
         if self.criterion == "threshold":
-            return ThresholdPacing(self.threshold, rounds, balance)
+            return ThresholdPacing(self.threshold, rounds, balance, strict=True)
         if self.criterion == "k_best":
             return BestPacing(self.k_best, rounds, balance)
         if self.percentiles is not None:
-            pacing = PercentilePacing(tuple(float(p) for p in self.percentiles), balance)
+            pacing = PercentilePacing(as_shares("percentiles", self.percentiles), balance)
         else:
             pacing = PercentilePacing.by(self.step, balance=balance)
-        return PercentilePacing(pacing.percentiles[: self.max_iter], balance)
+        return PercentilePacing(pacing.percentiles[: None if self.max_iter == "auto" else rounds], balance)
 
     def _read(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, Targets]:
         """One table and what is known of its rows."""

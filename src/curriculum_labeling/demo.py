@@ -66,7 +66,7 @@ def _table(first: str, rounds: int, *last: str) -> Any:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(first, no_wrap=True)
     for title in ("labels only", *[f"round {t}" for t in range(1, rounds + 1)], *last):
         table.add_column(title, justify="right", no_wrap=True)
@@ -100,11 +100,14 @@ def main() -> int:
     rounds = len(next(iter(digits.values()))) - 2
     second = _table("classifier", rounds, "delivered")
     for name, pairs in digits.items():
-        second.add_row(name, *[f"{mean:.1f} ± {std:.1f}" for mean, std in pairs])
+        second.add_row(name, *[f"{mean:.1f}±{std:.1f}" for mean, std in pairs])
     console.print(f"Two moons, 8 labels: accuracy in percent on the unlabeled rows, mean of {MOON_SEEDS} drawings.")
     console.print(first)
     console.print(f"Digits, 50 labels: accuracy in percent on 500 held-out ones, mean ± std of {DIGIT_SEEDS} splits.")
     console.print(second)
+    console.print(
+        "Delivered is the average of labels only and the rounds: safer than the last round, at times below it."
+    )
     console.print("Decision boundaries per round: " + " and ".join(str(path) for path in paths), soft_wrap=True)
     return 0
 

@@ -69,11 +69,12 @@ class PercentilePacing:
 
 @dataclass(frozen=True)
 class ThresholdPacing:
-    """Every round takes the rows whose confidence is at or above a fixed threshold (Tables 4-6)."""
+    """Every round takes the rows at or above a fixed threshold (Tables 4-6); `strict`: above it only."""
 
     threshold: float
     rounds: int = 5
     balance: Balance = "none"
+    strict: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
@@ -87,7 +88,7 @@ class ThresholdPacing:
 
     def count(self, t: int, shards: Shards, *, reduce: Reduce | None = None) -> int:
         """Rows at or above the threshold."""
-        bound = math.log(self.threshold) - ROUNDING if self.threshold > 0 else -math.inf
+        bound = math.log(self.threshold) + (ROUNDING if self.strict else -ROUNDING) if self.threshold > 0 else -math.inf
         total = np.array([sum(int((values >= bound).sum()) for values, _ in shards())], dtype=np.int64)
         return int((reduce(total) if reduce else total)[0])
 
@@ -101,7 +102,7 @@ class BestPacing:
     balance: Balance = "none"
 
     def __post_init__(self) -> None:
-        if self.k < 1:
+        if self.k < 1 or self.k != int(self.k):
             raise ValueError(f"k must be a whole number of rows, at least 1, got {self.k}.")
         _check_rounds(self.rounds)
         check_balance(self.balance)
@@ -124,7 +125,7 @@ def shortened(pacing: Pacing) -> Pacing:
     if isinstance(pacing, PercentilePacing):
         return PercentilePacing(pacing.percentiles[-1:], pacing.balance)
     if isinstance(pacing, ThresholdPacing):
-        return ThresholdPacing(pacing.threshold, 1, pacing.balance)
+        return ThresholdPacing(pacing.threshold, 1, pacing.balance, pacing.strict)
     return BestPacing(pacing.k * pacing.rounds, 1, pacing.balance)
 
 

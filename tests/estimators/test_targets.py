@@ -32,6 +32,8 @@ def test_numbers_mark_unlabeled_rows_by_minus_one_none_or_nan(y):
         np.array(["cat", "dog", np.nan, "dog"], dtype=object),
         np.array(["cat", "dog", -1, "dog"], dtype=object),
         ["cat", "dog", None, "dog"],
+        ["cat", "dog", -1, "dog"],
+        ["cat", "dog", float("nan"), "dog"],
         pd.Series(["cat", "dog", None, "dog"]),
         pl.Series(["cat", "dog", None, "dog"]),
     ],

@@ -55,6 +55,13 @@ def test_a_validation_set_of_other_classes_is_refused():
         read_validation_set((np.zeros((2, 1)), np.array(["cat", "fish"])), np.array(["cat", "dog"]))
 
 
+def test_a_validation_set_with_unlabeled_or_missing_rows_is_refused():
+    with pytest.raises(ValueError, match="validation must hold labeled rows only, got 1 unlabeled"):
+        read_validation_set((np.zeros((2, 1)), np.array([0, -1])), np.array([0, 1]))
+    with pytest.raises(ValueError, match="as many rows as labels, got 3 and 2"):
+        read_validation_set((np.zeros((3, 1)), np.array([0, 1])), np.array([0, 1]))
+
+
 def test_a_validation_set_is_numbered_as_the_training_classes():
     _, codes = read_validation_set((np.zeros((2, 1)), np.array(["dog", "dog"])), np.array(["cat", "dog"]))
     assert codes.tolist() == [1, 1]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import _routing_enabled, get_routing_for_object
 from sklearn.utils.validation import _check_method_params, has_fit_parameter
@@ -70,7 +71,11 @@ class EstimatorLearner:
         """Rows, class numbers and weights (None where every row counts 1) of one fit."""
         weightable = weight_parameter(self.estimator) is not None
         if not weightable:
-            kept = row_copies(labels, len(self.classes), self.weighting)
+            # Copies of a row would end up on both sides of an estimator's own cross-validation.
+            once = "cv" in self.estimator.get_params(deep=False)
+            kept = row_copies(
+                labels, len(self.classes), replace(self.weighting, labeled_weight=1.0) if once else self.weighting
+            )
             return labels.rows[kept], labels.classes[kept], None
         own = np.ones(len(labels)) if self.own_weights is None else self.own_weights[labels.rows]
         weights = row_weights(labels, own, len(self.classes), self.weighting)
@@ -105,7 +110,9 @@ class FineTuningLearner:
     @staticmethod
     def check(estimator: Any) -> None:
         """Refuse an estimator that cannot go on from where it was."""
-        warm = "warm_start" in getattr(estimator, "get_params", dict)() and not hasattr(estimator, "n_estimators")
+        # In ensembles of trees, warm_start adds trees only where their number was raised: it would do nothing.
+        grown = hasattr(estimator, "n_estimators") or isinstance(estimator, HistGradientBoostingClassifier)
+        warm = "warm_start" in getattr(estimator, "get_params", dict)() and not grown
         if not warm and not hasattr(estimator, "partial_fit"):
             raise ValueError(
                 f"reinitialize=False needs an estimator with partial_fit or warm_start, got"
@@ -142,12 +149,18 @@ def decisions(estimator: Any, X: Any, **params: Any) -> FloatArray:
     values = np.asarray(estimator.decision_function(X, **params), dtype=np.float64)
     if values.ndim == 1:
         values = np.stack([-values / 2, values / 2], axis=1)
-    if values.shape[1] != len(estimator.classes_):
+    if values.shape[1] != len(estimator.classes_) or one_versus_one(estimator):
         raise ValueError(
-            f"estimator must give one decision value per class, got {values.shape[1]} values for"
+            f"estimator must give one decision value per class, got {values.shape[1]} values of pairs for"
             f" {len(estimator.classes_)} classes; use decision_function_shape='ovr'."
         )
     return values
+
+
+def one_versus_one(estimator: Any) -> bool:
+    """Whether decision values are of pairs of classes; three classes have three pairs, so counting does not tell."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return getattr(last, "decision_function_shape", None) == "ovo" and len(estimator.classes_) > 2
 
 
 def softmax(values: FloatArray) -> FloatArray:

@@ -96,7 +96,7 @@ class Course:
 
     def _ending(self, round_: Round, unlabeled: int) -> str:
         """SelfTrainingClassifier's words; a percentile schedule goes on to its own end."""
-        last = round_.number == self.pacing.rounds
+        last = round_.number == self.pacing.rounds or not unlabeled
         if round_.selected == unlabeled and (last or not isinstance(self.pacing, PercentilePacing)):
             return "all_labeled"
         still = round_.number > 0 and not (round_.entered or round_.left or round_.flipped)
@@ -124,7 +124,7 @@ def describe(record: RoundRecord, rounds: int) -> str:
     )
 
 
-def with_accuracies(run: Run, checked: Checked | None) -> list[RoundRecord]:
+def with_accuracies(run: Run, checked: Checked | None, *, shortened: bool) -> list[RoundRecord]:
     """The records, with the validation accuracy of each round that was checked.
 
     Where validation was shortened to one round, that round stands for the last one.
@@ -132,7 +132,7 @@ def with_accuracies(run: Run, checked: Checked | None) -> list[RoundRecord]:
     if checked is None:
         return run.records
     accuracies: dict[int, float] = dict(enumerate(checked.accuracies))
-    if len(accuracies) == 2:
+    if shortened and len(accuracies) == 2:
         accuracies = {0: accuracies[0], run.records[-1].round: accuracies[1]}
     return [replace(record, validation_accuracy=accuracies.get(record.round)) for record in run.records]
 

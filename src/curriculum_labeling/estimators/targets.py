@@ -104,6 +104,8 @@ def _as_array(y: Any) -> Any:
         )
     if hasattr(y, "to_numpy"):
         return y.to_numpy()
+    if isinstance(y, list | tuple) and any(isinstance(value, str) for value in y):
+        return np.asarray(y, dtype=object)  # or numpy would write -1 as a string
     try:
         return np.asarray(y)
     except ValueError:

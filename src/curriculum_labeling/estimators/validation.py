@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from curriculum_labeling.estimators.tables import count_rows
 from curriculum_labeling.estimators.targets import UNLABELED, read_targets
 from curriculum_labeling.labels import BoolArray, IntArray, Labels
 
@@ -55,11 +57,11 @@ def check_validation(validation: Any) -> None:
         return
     if isinstance(validation, int | np.integer) and not isinstance(validation, bool) and validation >= 2:
         return
-    if isinstance(validation, float) and 0 < validation < 1:
+    if isinstance(validation, float | np.floating) and 0 < validation < 1:
         return
     raise ValueError(
         "validation must be None, 'auto', a fraction of the labels in (0, 1), a number of folds (2 or more), or a set"
-        f" (X, y), got {validation!r}."
+        f" (X, y), got {reprlib.repr(validation)}."
     )
 
 
@@ -69,8 +71,8 @@ def folds(labels: Labels, unlabeled: IntArray, validation: Any, rng: np.random.G
     A class with a single label is never held out. 'auto' takes three folds and at most 500
     unlabeled rows, which bounds its cost whatever the size of the data.
     """
-    if isinstance(validation, float):
-        yield _holdout(labels, unlabeled, validation, rng)
+    if isinstance(validation, float | np.floating):
+        yield _holdout(labels, unlabeled, float(validation), rng)
         return
     auto = isinstance(validation, str)
     number = np.full(len(labels), -1)
@@ -101,12 +103,16 @@ def read_validation_set(validation: tuple[Any, Any], classes: Any) -> tuple[Any,
     """A given set: its table and the class numbers of its rows."""
     X, y = validation
     targets = read_targets(y)
+    if count_rows(X) != len(targets.codes):
+        raise ValueError(f"validation must hold as many rows as labels, got {count_rows(X)} and {len(targets.codes)}.")
+    if (unlabeled := int((targets.codes == UNLABELED).sum())) > 0:
+        raise ValueError(f"validation must hold labeled rows only, got {unlabeled} unlabeled ones; drop them.")
     codes = np.searchsorted(classes, targets.classes)
     known = (codes < len(classes)) & (classes[np.minimum(codes, len(classes) - 1)] == targets.classes)
-    if not known.all() or (targets.codes == UNLABELED).any():
+    if not known.all():
         raise ValueError(
-            f"validation must hold labeled rows of the classes in y, got {targets.classes[~known].tolist()} beside them"
-            " or unlabeled rows; drop those rows."
+            f"validation must hold labeled rows of the classes in y, got {targets.classes[~known].tolist()} beside"
+            " them; drop those rows."
         )
     return X, codes[targets.codes]
 
