@@ -58,10 +58,10 @@ def digits_imbalanced() -> Rows:
     return X[keep], y[keep]
 
 
-def clusters() -> Rows:
+def clusters(rows: int = 4000) -> Rows:
     """Ten classes in ten informative dimensions of twenty."""
     return make_classification(
-        4000, 20, n_informative=10, n_classes=10, n_clusters_per_class=1, class_sep=1.5, random_state=0
+        rows, 20, n_informative=10, n_classes=10, n_clusters_per_class=1, class_sep=1.5, random_state=0
     )
 
 
