@@ -104,7 +104,7 @@ not depend on its batch, so smaller batches can be augmented together, 1,024 ima
 
 {table(results)}
 
-Machine: {machine}, busy with other programs while this ran.
+Machine: {machine}.
 
 Again: `python benchmarks/augmentation.py --turns {turns} --write`
 """
