@@ -21,7 +21,6 @@ class Targets:
 
     codes: IntArray
     classes: Any
-    dtype: Any
 
     @property
     def labeled(self) -> IntArray:
@@ -68,7 +67,7 @@ def read_targets(y: Any) -> Targets:
     classes, numbers = np.unique(known, return_inverse=True)
     codes = np.full(len(y), UNLABELED, dtype=np.int64)
     codes[~missing] = numbers
-    return Targets(codes, classes, y.dtype)
+    return Targets(codes, classes)
 
 
 def check_targets(targets: Targets) -> None:
