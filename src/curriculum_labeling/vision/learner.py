@@ -7,6 +7,7 @@ construction. `FineTuningImageLearner`, for the ablation of Table 7, starts from
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,9 @@ class ImageModel:
     def __init__(self, images: Images, scorer: Scorer, seconds: float = 0.0) -> None:
         self.images = images
         self.scorer = scorer
-        # How long training took, restarts included.
+        # How long training took, restarts included, and how many images went through it where that is known.
         self.seconds = seconds
+        self.passes: int | None = None
 
     def score(self, rows: IntArray) -> Scores:
         """Class, confidence and runner-up of these rows of the images."""
@@ -79,6 +81,8 @@ class ImageLearner:
         Rows that standardization or whitening is fitted on; all, unless given. Leave test rows out.
     watch : function, optional
         Called with an `Epoch` after every epoch.
+    stop : function, optional
+        Asked after every step; where it says True, progress is saved and a KeyboardInterrupt raised.
     """
 
     def __init__(
@@ -90,6 +94,7 @@ class ImageLearner:
         device: str | torch.device = "auto",
         preprocess_rows: IntArray | None = None,
         watch: Watch | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         self.images = images
         self.config = config if config is not None else TrainingConfig()
@@ -99,6 +104,7 @@ class ImageLearner:
         if self.config.flip_scoring and not images.flippable:
             raise ValueError("flip_scoring must be off for images that are not flippable, such as digits; got True.")
         self.watch = watch
+        self.stop = stop
         # How many models were fitted: under `curriculum` that is the number of the round.
         self.fits = 0
         rows = np.arange(len(images)) if preprocess_rows is None else np.asarray(preprocess_rows)
@@ -119,7 +125,9 @@ class ImageLearner:
             trained = Trained(network.eval(), saved.progress["seconds"])
         else:
             with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-                trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits)
+                trained = train(
+                    network, feed, store=store, watch=self.watch, round_number=self.fits, stop=self.stop
+                )
             if store is not None and feed.group.rank == 0:
                 done = {"finished": True, "seconds": trained.seconds}
                 store.save("model", trained.network.state_dict(), done)

@@ -74,10 +74,12 @@ def train(
     store: Store | None = None,
     watch: Watch | None = None,
     round_number: int = 0,
+    stop: Callable[[], bool] | None = None,
 ) -> Trained:
     """Train a network; what comes back is the averaged one where the settings ask for an average.
 
-    The network is trained in place; it must start equal in all processes.
+    The network is trained in place; it must start equal in all processes. Where `stop` says so, a
+    checkpoint is written and a KeyboardInterrupt raised.
     """
     config, group = feed.config, feed.group
     numbers = numbers_for(feed.device, config.precision)
@@ -116,6 +118,9 @@ def train(
             state.start_epoch()
         if due:
             save(state, schedule, store, group)
+        if stop is not None and stop():
+            save(state, schedule, store, group)
+            raise KeyboardInterrupt
 
     if not finite(network):
         check_loss(math.nan, state, schedule, feed, store, round_number)

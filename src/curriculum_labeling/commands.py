@@ -1,0 +1,162 @@
+"""What each command does, between the command line and the run directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from curriculum_labeling import screen
+from curriculum_labeling.data import folders
+from curriculum_labeling.report.page import write_report
+from curriculum_labeling.runs import again
+from curriculum_labeling.runs.directory import MODEL, Run, RunError, open_run
+from curriculum_labeling.runs.estimate import estimate_seconds
+from curriculum_labeling.runs.fit import Job, fit
+from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.start import begin, continue_run, reopen
+from curriculum_labeling.runs.stopping import stop_request
+from curriculum_labeling.vision.model_folder import Delivered, read_model
+from curriculum_labeling.vision.predict import Prediction, predict_files, write_predictions
+
+INTERRUPTED = 130
+
+
+def run_fit(
+    console: Console,
+    labeled: Path | None,
+    unlabeled: Path | None,
+    out: Path,
+    options: FitOptions,
+    force: bool,
+    before: Path | None,
+    corrections: Path | None,
+) -> int:
+    """`curriculum fit`."""
+    if corrections is not None and before is None:
+        raise ValueError("--corrections must come with --continue RUN, got it alone; add --continue.")
+    if (labeled is None) != (unlabeled is None) or (labeled is None and before is None):
+        raise ValueError("curriculum fit needs LABELED and UNLABELED, two folders; see `curriculum fit --help`.")
+    with stop_request() as stop, screen.progress_of(console) as show:
+        if before is None:
+            assert labeled is not None
+            assert unlabeled is not None
+            job = begin(labeled, unlabeled, out, options, force=force, show=show, stop=stop)
+        else:
+            sources = None if labeled is None or unlabeled is None else (labeled, unlabeled)
+            job, changed = continue_run(
+                before, corrections, sources, out, options, force=force, show=show, stop=stop
+            )
+            console.print(f"{changed:,} labels are new or corrected since {escape(str(before))}.")
+        screen.show_plan(console, job, estimate_seconds(job.choices, job.listing))
+        return finish(console, job)
+
+
+def run_resume(console: Console, folder: Path) -> int:
+    """`curriculum resume`."""
+    run = open_run(folder)
+    if run.finished:
+        console.print(f"{escape(str(folder))} is finished; there is nothing to resume.")
+        return 0
+    with stop_request() as stop, screen.progress_of(console) as show:
+        return finish(console, reopen(folder, show=show, stop=stop))
+
+
+def finish(console: Console, job: Job) -> int:
+    """Run a fit to its end, or to an orderly stop."""
+    job = replace(job, announce=screen.announce_to(console))
+    with job.run.locked():
+        try:
+            outcome = fit(job)
+            report = write_report(job.run.folder)
+        except KeyboardInterrupt:
+            job.clock.save()
+            console.print(f"Stopped, nothing is lost. Go on with: curriculum resume {escape(str(job.run.folder))}")
+            return INTERRUPTED
+    screen.show_outcome(console, job, outcome, report)
+    return 0
+
+
+def run_predict(console: Console, folder: Path, images: tuple[Path, ...], out: Path | None) -> int:
+    """`curriculum predict`."""
+    if not images:
+        raise ValueError("curriculum predict needs image files or folders, got none; name them after the run.")
+    missing = [path for path in images if not path.exists()]
+    if missing:
+        raise ValueError(f"IMAGES must be files or folders, got {missing[0]}, which is not there.")
+    found = predict_files(delivered(folder), _files(images))
+    if out is not None:
+        count = write_predictions(out, found)
+        console.print(f"{count:,} predictions in {escape(str(out))}")
+        return 0
+    for one in found:
+        console.print(escape(_line(one)), soft_wrap=True, highlight=False)
+    return 0
+
+
+def run_report(console: Console, folder: Path) -> int:
+    """`curriculum report`."""
+    run = _finished(folder)
+    with run.locked():
+        console.print(f"report: {escape(str(write_report(run.folder)))}", soft_wrap=True)
+    return 0
+
+
+def run_export(console: Console, folder: Path, kind: str, out: Path | None) -> int:
+    """`curriculum export`."""
+    from curriculum_labeling.vision.export import export_onnx, export_safetensors
+
+    export = export_onnx if kind == "onnx" else export_safetensors
+    target = out or folder / f"model.{kind}"
+    if not target.parent.is_dir():
+        raise ValueError(f"--out must lie in a folder that exists, got {target}; make {target.parent} first.")
+    console.print(f"model: {escape(str(export(delivered(folder), target)))}", soft_wrap=True)
+    return 0
+
+
+def run_suggest(console: Console, folder: Path, number: int, out: Path | None) -> int:
+    """`curriculum suggest`."""
+    if number < 1:
+        raise ValueError(f"--number must be 1 or more, got {number}.")
+    run = _finished(folder)
+    with run.locked():
+        path, count = again.suggest_again(run, number, out)
+        if out is None:
+            write_report(run.folder)
+    console.print(f"{count} images to label next: {escape(str(path))}", soft_wrap=True)
+    return 0
+
+
+def delivered(folder: Path) -> Delivered:
+    """The model of a run, or of a model folder."""
+    if (folder / MODEL).is_dir():
+        return read_model(folder / MODEL)
+    if (folder / "model.json").is_file():
+        return read_model(folder)
+    open_run(folder)
+    raise RunError(f"{folder} has no model yet; finish it with `curriculum resume {folder}`.")
+
+
+def _finished(folder: Path) -> Run:
+    run = open_run(folder)
+    if not run.finished:
+        raise RunError(f"{folder} is not finished; go on with `curriculum resume {folder}`.")
+    return run
+
+
+def _files(images: tuple[Path, ...]) -> Iterator[str]:
+    for path in images:
+        if path.is_dir():
+            yield from folders.walk(path, set())
+        else:
+            yield os.fspath(path)
+
+
+def _line(one: Prediction) -> str:
+    if one.error is not None:
+        return f"{one.path}\tunreadable: {one.error}"
+    return f"{one.path}\t{one.label}\t{one.confidence:.3f}"

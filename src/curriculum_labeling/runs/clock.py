@@ -1,0 +1,67 @@
+"""The time of a run: how much of it is left, across restarts, and how many steps each training gets.
+
+A time becomes a number of steps once, when the training begins, and is written down: a run that is
+resumed does what it would have done.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from curriculum_labeling.runs.directory import Run
+
+CLOCK = "clock.json"
+# Kept back for the ledger, the model folder and the report.
+LAST_SECONDS = 8.0
+# Scoring is a forward pass alone, without gradients.
+SCORING_SPEEDUP = 2.5
+
+
+@dataclass(frozen=True)
+class Work:
+    """One training to come: its name, its weight among the others, and how many images it scores afterwards."""
+
+    name: str
+    weight: float
+    scored: int
+
+
+class Clock:
+    """How long the run has taken, and what is left for the work ahead."""
+
+    def __init__(self, run: Run, minutes: float | None) -> None:
+        self.run = run
+        self.minutes = minutes
+        known = run.read(CLOCK) if run.has(CLOCK) else {"seconds": 0.0, "steps": {}}
+        self._before = float(known["seconds"])
+        self._start = time.monotonic()
+        self.steps: dict[str, int] = known["steps"]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that this run has taken so far, restarts included."""
+        return self._before + time.monotonic() - self._start
+
+    @property
+    def seconds_left(self) -> float | None:
+        """What is left of the time that was given, or None where none was."""
+        return None if self.minutes is None else max(0.0, 60 * self.minutes - self.seconds)
+
+    def save(self) -> None:
+        """Remember the time so far."""
+        self.run.write(CLOCK, {"seconds": self.seconds, "steps": self.steps})
+
+    def plan(self, ahead: list[Work], seconds_per_step: float, batch: int, most: int) -> int:
+        """Steps of the first piece of work ahead: its share of the time that is left, and not more than `most`."""
+        assert self.seconds_left is not None
+        seconds_per_scored = seconds_per_step / batch / SCORING_SPEEDUP
+        scoring = sum(work.scored for work in ahead) * seconds_per_scored
+        share = ahead[0].weight / sum(work.weight for work in ahead)
+        usable = (self.seconds_left - LAST_SECONDS - scoring) * share
+        return max(1, min(most, int(usable / seconds_per_step)))
+
+    def fix(self, name: str, steps: int) -> None:
+        """Write down the steps of a piece of work, before it begins."""
+        self.steps[name] = steps
+        self.save()

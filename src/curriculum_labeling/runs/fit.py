@@ -1,0 +1,216 @@
+"""A fit from beginning to end: images, data check, features, courses, outcome, ledger, model, report.
+
+Every stage leaves its result in the run directory and begins by looking for it there, so that
+resuming a run is running it again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save
+
+from curriculum_labeling.data import cache
+from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.check import DataCheck, check_data
+from curriculum_labeling.data.foreign import describe_pixels
+from curriculum_labeling.data.images import Images
+from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
+from curriculum_labeling.runs import records, tables
+from curriculum_labeling.runs.choices import Choices
+from curriculum_labeling.runs.clock import Clock
+from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, plan_courses, run_course, work_of
+from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, OUTCOME, Run
+from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.outcome import Outcome, conclude
+from curriculum_labeling.runs.rows import Rows
+from curriculum_labeling.runs.settings import most_steps, steps_for, training_config
+from curriculum_labeling.runs.stages import Show, Stage
+from curriculum_labeling.runs.stopping import StopRequest
+from curriculum_labeling.runs.ways import FeatureWay, NetworkWay, TimedImageLearner, Way
+from curriculum_labeling.vision.backbones import open_backbone
+from curriculum_labeling.vision.embeddings import embed_images
+from curriculum_labeling.vision.model_folder import write_model
+from curriculum_labeling.vision.probe import ProbeLearner
+
+CACHE, CHECKPOINTS, FOLDS = "cache", "checkpoints", "folds"
+
+
+def _say_nothing(check: DataCheck) -> None:
+    """For runs that nobody watches."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that a fit is about: where it is written, what was asked, what was chosen, and whom to tell."""
+
+    run: Run
+    options: FitOptions
+    choices: Choices
+    listing: Listing
+    truth: IntArray | None
+    clock: Clock
+    show: Show
+    stop: StopRequest
+    announce: Callable[[DataCheck], None] = _say_nothing
+
+    def tell(self, name: str, done: float = 0.0, total: float | None = None, left: float | None = None) -> None:
+        """Show a stage, and end here if a stop was asked for."""
+        self.stop.check()
+        self.show(Stage(name, done, total, left, self.clock.seconds_left))
+
+
+def fit(job: Job) -> Outcome:
+    """Run, or finish, a fit; the outcome is written last."""
+    if job.choices.backbone is None:
+        torch.set_num_threads(job.options.threads or torch.get_num_threads())
+    images = load_images(job)
+    way, features = choose_way(job, images)
+    rows = check_rows(job, images, features)
+    courses = plan_courses(rows.labels, rows.check.groups, job.choices, job.options.seed)
+    if isinstance(way, NetworkWay):
+        schedule(job, way, courses, rows)
+    held_out, models = run_courses(job, way, courses, rows)
+    outcome = conclude(held_out, job.choices.pacing.rounds, job.options.deliver)
+    deliver(job, way, models[outcome.delivered], rows, held_out, outcome)
+    return outcome
+
+
+def load_images(job: Job) -> Images:
+    """Decode every image once; what cannot be read is left out or stops the run."""
+
+    def progress(p: cache.Progress) -> None:
+        job.tell("decoding images", p.done, p.total, p.seconds_left)
+
+    job.tell("decoding images", 0, len(job.listing))
+    cached = cache.load(
+        job.listing,
+        job.run / CACHE,
+        resolution=job.choices.resolution,
+        unreadable=job.options.unreadable,
+        progress=progress,
+        flippable=job.choices.flip,
+    )
+    images = cached.images
+    records.check_readable(images)
+    truth = None
+    if job.truth is not None:
+        place = {path: row for row, path in enumerate(job.listing.paths)}
+        truth = job.truth[[place[path] for path in images.paths or ()]]
+    job.run.write(IMAGES, records.images_record(cached, truth, CACHE, job.choices.resolution))
+    return images
+
+
+def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
+    """The way to learn, and features of all images: the backbone's, or a plain description of their colors."""
+    stop = job.stop
+    if job.choices.backbone is None:
+        network = TimedImageLearner(
+            images,
+            training_config(job.choices),
+            checkpoints=job.run / CHECKPOINTS,
+            device=job.choices.device,
+            watch=lambda epoch: job.tell(network.ahead[0].name, epoch.number, epoch.epochs, epoch.seconds_left),
+            stop=stop,
+        )
+        return NetworkWay(network, images), describe_pixels(images)
+    backbone = open_backbone(job.choices.backbone)
+    job.tell(f"embedding with {backbone.name}", 0, len(images))
+    features = embed_images(
+        images,
+        backbone,
+        job.run / CACHE,
+        progress=lambda done, total, left: job.tell(f"embedding with {backbone.name}", done, total, left),
+    )
+    learner = ProbeLearner(features, len(images.classes), folder=job.run / CHECKPOINTS, stop=stop)
+    return FeatureWay(learner, images, backbone), features
+
+
+def check_rows(job: Job, images: Images, features: FloatArray) -> Rows:
+    """The data check; a fault that would make results wrong stops the run here."""
+    job.tell("checking the data")
+    labeled = np.flatnonzero(images.labels >= 0)
+    unlabeled = np.flatnonzero(images.labels < 0)
+    known = job.run.read(IMAGES)
+    if job.run.has(CHECK):
+        check = DataCheck.from_json(job.run.read(CHECK))
+    else:
+        unreadable = [(one["path"], one["reason"]) for one in known["unreadable"]]
+        check = check_data(images, labeled, unlabeled, unreadable=unreadable, features=features)
+        if check.errors:
+            raise ValueError(check.errors[0])
+        job.run.write(CHECK, check.to_json())
+    job.announce(check)
+    truth = None if known["truth"] is None else np.array(known["truth"], dtype=np.int64)
+    return Rows(images, Labels.of(labeled, images.labels[labeled]), unlabeled, check, features, truth)
+
+
+def schedule(job: Job, way: NetworkWay, courses: list[Course], rows: Rows) -> None:
+    """Tell the learner which trainings are ahead, and how long each may take."""
+    learner = way.learner
+    assert isinstance(learner, TimedImageLearner)
+    n = len(rows.labels) + len(rows.unlabeled)
+    learner.clock = job.clock
+    learner.ahead = work_of(courses, job.choices.pacing.rounds, len(rows.unlabeled))
+    learner.most_steps = most_steps(n)
+    learner.steps = None if job.choices.passes is None else steps_for(job.choices.passes, n)
+
+
+def run_courses(job: Job, way: Way, courses: list[Course], rows: Rows) -> tuple[HeldOut | None, list[Any]]:
+    """Every course; the main one leaves its rounds in the run directory, and its models are returned."""
+    logits: dict[str, list[FloatArray]] = {course.name: [] for course in courses}
+    models = []
+    rounds = job.choices.pacing.rounds
+    for course in courses:
+        folder = job.run / ("rounds" if course.main else f"{FOLDS}/{course.name}")
+        found = run_course(
+            way,
+            course,
+            rows.unlabeled,
+            job.choices.pacing,
+            classes=len(rows.images.classes),
+            seed=job.options.seed,
+            folder=folder,
+        )
+        job.tell(f"{course.name}, round 0", 0, rounds + 1)
+        for round_, of_held_out in found:
+            logits[course.name].append(of_held_out)
+            if course.main:
+                models.append(round_.model.model)  # type: ignore[attr-defined]
+                keep_round(job, way, round_, rows)
+            job.clock.save()
+            job.tell(f"{course.name}, round {round_.number}", round_.number + 1, rounds + 1)
+    return gather_held_out(courses, logits, job.choices), models
+
+
+def keep_round(job: Job, way: Way, found: Round, rows: Rows) -> None:
+    """Weights and numbers of a round."""
+    folder = job.run.round_folder(found.number)
+    weights = folder / "model.safetensors"
+    model = found.model.model  # type: ignore[attr-defined]
+    if not weights.is_file():
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in way.tensors(model).items()}
+        write_atomically(weights, save(tensors))
+    record = records.round_record(found, rows.unlabeled, rows.truth, len(rows.images.classes))
+    record |= {"seconds": getattr(model, "seconds", 0.0), "passes": getattr(model, "passes", None)}
+    job.run.write(f"rounds/{found.number}/metrics.json", record)
+
+
+def deliver(job: Job, way: Way, model: Any, rows: Rows, held_out: HeldOut | None, outcome: Outcome) -> None:
+    """Write everything that is made from the rounds; the outcome comes last and means: finished."""
+    job.tell("writing the model, the ledger and the report")
+    run = job.run
+    write_model(run / MODEL, way.deliver(model, outcome.temperature))
+    run.write(HELD_OUT, records.held_out_record(held_out))
+    records.add_held_out(run, held_out)
+    tables.write_tables(run, way, model, rows, outcome)
+    run.write(OUTCOME, outcome.to_json(job.clock.seconds))
+    for folder in (CHECKPOINTS, FOLDS):
+        shutil.rmtree(run / folder, ignore_errors=True)
+

@@ -1,0 +1,88 @@
+"""What a run comes to: which round is delivered, whether the curriculum helped, and honest probabilities."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from curriculum_labeling.estimators.calibration import most_likely_temperature
+from curriculum_labeling.estimators.gain import Z95, Gain, paired_gain, unmeasured
+from curriculum_labeling.runs.courses import HeldOut
+
+FEWEST_TO_CALIBRATE = 20
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The delivered round, why it was chosen, and what the curriculum brought."""
+
+    delivered: int
+    last: int
+    why: str
+    gain: Gain
+    temperature: float
+    calibrated_on: int
+
+    def to_json(self, seconds: float) -> dict[str, Any]:
+        """As it is written to the run directory."""
+        how = f"one temperature, fitted on {self.calibrated_on} held-out labels" if self.calibrated_on else "none"
+        return {
+            "delivered": self.delivered,
+            "last": self.last,
+            "why": self.why,
+            "verdict": str(self.gain),
+            "gain": {name: getattr(self.gain, name) for name in ("estimate", "low", "high", "labels_only", "curriculum", "n")},
+            "calibration": {"temperature": self.temperature, "how": how},
+            "seconds": seconds,
+            "finished": True,
+        }
+
+
+def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
+    """Compare labels only with every round on held-out labels, and choose."""
+    if held_out is None:
+        why = "the last round is delivered, as in the paper: no label was held out to compare rounds on"
+        return Outcome(rounds, rounds, why, unmeasured("no label was held out"), 1.0, 0)
+    correct = held_out.correct
+    accuracy = correct.mean(axis=1)
+    best = _latest_best(accuracy)
+    delivered = rounds if deliver == "last" else best
+    # The verdict speaks of the curriculum even where labels only is delivered.
+    candidate = delivered or (1 + _latest_best(accuracy[1:]) if rounds else 0)
+    gain = paired_gain(correct[0], correct[candidate])
+    temperature = _temperature(held_out, delivered)
+    return Outcome(delivered, rounds, _why(accuracy, delivered, deliver), gain, *temperature)
+
+
+def accuracy_interval(correct: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share."""
+    p, z2 = correct / n, Z95**2
+    center = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = Z95 * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(0.0, center - half), min(1.0, center + half)
+
+
+def _latest_best(accuracy: Any) -> int:
+    return int(np.flatnonzero(accuracy == accuracy.max())[-1])
+
+
+def _why(accuracy: Any, delivered: int, deliver: str) -> str:
+    if deliver == "last":
+        worse = accuracy[delivered] < accuracy[0]
+        return "the last round is delivered, as asked" + (", though labels only did better" if worse else "")
+    if delivered == 0:
+        return f"labels only is delivered: no round did better than its {accuracy[0]:.1%} on held-out labels"
+    return (
+        f"round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the best of all rounds "
+        f"(labels only: {accuracy[0]:.1%})"
+    )
+
+
+def _temperature(held_out: HeldOut, delivered: int) -> tuple[float, int]:
+    if len(held_out.rows) < FEWEST_TO_CALIBRATE:
+        return 1.0, 0
+    factor = most_likely_temperature(held_out.logits[delivered], held_out.classes)
+    return 1 / factor, len(held_out.rows)

@@ -1,0 +1,42 @@
+"""From choices to the settings a network is trained with."""
+
+from __future__ import annotations
+
+from curriculum_labeling.runs.choices import MOST_PASSES, Choices
+from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.recipe import Recipe, build_recipe
+
+BATCH = 64
+# Pseudo-labels soon outnumber the labels; a quarter of every batch stays with what is known.
+LABELED_SHARE = 0.25
+# A border of the mean color takes much of a very small image (measured on 8-pixel digits).
+REFLECTED_UP_TO = 16
+
+
+def training_config(choices: Choices) -> TrainingConfig:
+    """Settings of every round, but for its budget."""
+    assert choices.network is not None
+    return TrainingConfig(
+        network=choices.network,
+        batch_size=BATCH,
+        augmentation=_recipe(choices),
+        warmup=0.05,
+        labeled_share=LABELED_SHARE,
+        flip_scoring=choices.flip,
+    )
+
+
+def steps_for(passes: float, images: int) -> int:
+    """Optimizer steps that go this often through so many images."""
+    return max(1, round(passes * images / BATCH))
+
+
+def most_steps(images: int) -> int:
+    """Beyond these, more time is not spent on a training."""
+    return steps_for(MOST_PASSES, images)
+
+
+def _recipe(choices: Choices) -> str | Recipe:
+    if choices.resolution <= REFLECTED_UP_TO and choices.augmentation == "moderate":
+        return build_recipe("moderate", flippable=choices.flip, border="reflect")
+    return choices.augmentation

@@ -1,0 +1,99 @@
+"""From what the user names to one listing: labeled class folders or a manifest, unlabeled images anywhere."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from curriculum_labeling.data import folders, manifests
+from curriculum_labeling.data.listing import Listing, list_pairs
+from curriculum_labeling.labels import IntArray
+
+UNUSABLE = ("\0", "\n", "\r")
+
+
+def list_sources(labeled: Path, unlabeled: Path) -> Listing:
+    """All images by path; a file that is labeled is not unlabeled as well."""
+    given = _list_labeled(labeled)
+    others = _list_unlabeled(unlabeled)
+    pairs = [(path, given.classes[c]) for path, c in zip(given.paths, given.labels, strict=True) if c >= 0]
+    _check_classes(pairs, labeled)
+    known = {os.path.realpath(path) for path, _ in pairs}
+    pool = [path for path, c in zip(given.paths, given.labels, strict=True) if c < 0] + list(others)
+    free = list(dict.fromkeys(path for path in pool if os.path.realpath(path) not in known))
+    if not free:
+        raise ValueError(
+            f"UNLABELED must hold images beside the labeled ones, got none in {unlabeled}; "
+            "name the folder that holds the images without labels."
+        )
+    # By path, so that a row keeps its number when it gets a label.
+    return list_pairs(sorted([*pairs, *((path, None) for path in free)], key=lambda pair: pair[0]))
+
+
+def read_truth(path: Path | None, listing: Listing) -> IntArray | None:
+    """The known class of each row where the user has a list of them, -1 elsewhere; never trained on."""
+    if path is None:
+        return None
+    found = manifests.list_images(path)
+    number = {name: i for i, name in enumerate(listing.classes)}
+    known = {
+        os.path.realpath(file): number.get(found.classes[c], -1)
+        for file, c in zip(found.paths, found.labels, strict=True)
+        if c >= 0
+    }
+    truth = np.array([known.get(os.path.realpath(file), -1) for file in listing.paths], dtype=np.int64)
+    if not (truth >= 0).any():
+        raise ValueError(f"--truth must name images and classes of this run, got none of them in {path}.")
+    return truth
+
+
+def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
+    """The listing with the labels of a CSV file (path,label) put in; how many labels changed is told."""
+    corrections = manifests.list_images(path)
+    place = {os.path.realpath(file): row for row, file in enumerate(listing.paths)}
+    names: list[str | None] = [None if c < 0 else listing.classes[c] for c in listing.labels]
+    unknown, changed = [], 0
+    for file, c in zip(corrections.paths, corrections.labels, strict=True):
+        row = place.get(os.path.realpath(file))
+        if row is None:
+            unknown.append(file)
+        elif c >= 0 and names[row] != corrections.classes[c]:
+            names[row] = corrections.classes[c]
+            changed += 1
+    if unknown:
+        raise ValueError(
+            f"--corrections must name images of the run, got {len(unknown)} others in {path}, such as {unknown[0]}."
+        )
+    return list_pairs(zip(listing.paths, names, strict=True)), changed
+
+
+def _list_labeled(labeled: Path) -> Listing:
+    if labeled.is_file():
+        return manifests.list_images(labeled)
+    if not labeled.is_dir():
+        raise ValueError(f"LABELED must be a folder of class folders or a CSV file, got {labeled}, which is not there.")
+    return folders.list_images(labeled)
+
+
+def _list_unlabeled(unlabeled: Path) -> tuple[str, ...]:
+    if not unlabeled.is_dir():
+        raise ValueError(f"UNLABELED must be a folder of images, got {unlabeled}, which is not one.")
+    return tuple(folders.walk(unlabeled, set()))
+
+
+def _check_classes(pairs: list[tuple[str, str]], labeled: Path) -> None:
+    """Two classes or more, each with two images or more and a name that fits on a line."""
+    if not pairs:
+        raise ValueError(f"LABELED must hold labeled images, got none in {labeled}.")
+    names, counts = np.unique([name for _, name in pairs], return_counts=True)
+    if len(names) < 2:
+        raise ValueError(f"LABELED must hold two classes or more, got only {names[0]!r} in {labeled}.")
+    if len(lonely := names[counts < 2]):
+        raise ValueError(
+            f"every class must have two labeled images or more, got one of {str(lonely[0])!r}; "
+            "label another one, or remove the class."
+        )
+    if bad := [name for name in names if any(c in name for c in UNUSABLE)]:
+        raise ValueError(f"class names must be one line of text, got {str(bad[0])!r}; rename that folder.")

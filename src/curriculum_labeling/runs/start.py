@@ -1,0 +1,220 @@
+"""How a run begins, and how one that was stopped is taken up again: from arguments, or from config.json."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+from dataclasses import asdict, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import curriculum_labeling
+from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.pacing import PercentilePacing
+from curriculum_labeling.runs.choices import Choices, Machine, choose
+from curriculum_labeling.runs.clock import Clock
+from curriculum_labeling.runs.directory import CONFIG, FORMAT, Run, RunError, create_run, open_run
+from curriculum_labeling.runs.fit import CACHE, Job
+from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.sources import apply_corrections, list_sources, read_truth
+from curriculum_labeling.runs.stages import Show
+from curriculum_labeling.runs.stopping import StopRequest
+from curriculum_labeling.vision.devices import choose_device
+from curriculum_labeling.vision.networks import build_network
+
+LISTING = "listing.json"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "Pillow", "safetensors", "simplejpeg")
+
+
+def machine_of(options: FitOptions) -> Machine:
+    """The machine as this run will use it."""
+    try:
+        device = choose_device(options.device)
+    except RuntimeError as error:
+        raise ValueError(f"--device must be auto, cpu, cuda or mps, got {options.device}.") from error
+    return Machine(str(device), options.threads or os.cpu_count() or 1)
+
+
+def begin(
+    labeled: Path,
+    unlabeled: Path,
+    out: Path,
+    options: FitOptions,
+    *,
+    force: bool,
+    show: Show,
+    stop: StopRequest,
+) -> Job:
+    """A new run: everything that can be refused is refused here, before any long work."""
+    return _begin(list_sources(labeled, unlabeled), (labeled, unlabeled), out, options, force, show, stop)
+
+
+def continue_run(
+    before: Path,
+    corrections: Path | None,
+    sources: tuple[Path, Path] | None,
+    out: Path,
+    options: FitOptions,
+    *,
+    force: bool,
+    show: Show,
+    stop: StopRequest,
+) -> tuple[Job, int]:
+    """A new run that takes over the images and features of another, with new or corrected labels.
+
+    Labels come from the folders as they are now, where `sources` names them, or from the run before;
+    corrections are put on top. Every round starts from scratch, as always. The second value is
+    how many labels differ from those of the run before.
+    """
+    old = open_run(before)
+    known = read_listing(old)
+    config = old.read(CONFIG)
+    sources = sources or (Path(config["labeled"]), Path(config["unlabeled"]))
+    listing = list_sources(*sources) if all(source.exists() for source in sources) else known
+    if corrections is not None:
+        listing, _ = apply_corrections(listing, corrections)
+    changed = count_changes(known, listing)
+    if not changed:
+        raise ValueError(
+            f"--continue needs new or corrected labels, got those of {before}; "
+            "add images to the class folders, or give --corrections FILE (path,label)."
+        )
+    job = _begin(listing, sources, out, options, force, show, stop)
+    _link_cache(old / CACHE, job.run / CACHE)
+    return job, changed
+
+
+def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
+    """A run that was stopped, as it was when it began."""
+    run = open_run(folder)
+    config = run.read(CONFIG)
+    try:
+        options = read_options(config["options"])
+        choices = read_choices(config["choices"])
+        truth = config["truth"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
+    if config.get("version") != curriculum_labeling.__version__:
+        raise RunError(
+            f"{folder} was begun with version {config.get('version')}, and this is "
+            f"{curriculum_labeling.__version__}; finish it with that version, or fit again with another --out."
+        )
+    listing = read_listing(run)
+    found = None if truth is None else np.array(truth, dtype=np.int64)
+    return Job(run, options, choices, listing, found, Clock(run, choices.minutes), show, stop)
+
+
+def read_options(found: dict[str, Any]) -> FitOptions:
+    """Options as config.json holds them."""
+    values = dict(found)
+    values["truth"] = None if values["truth"] is None else Path(values["truth"])
+    values["percentiles"] = None if values["percentiles"] is None else tuple(values["percentiles"])
+    return FitOptions(**values)
+
+
+def read_choices(found: dict[str, Any]) -> Choices:
+    """Choices as config.json holds them."""
+    pacing = found["pacing"]
+    return Choices(**{**found, "pacing": PercentilePacing(tuple(pacing["percentiles"]), pacing["balance"])})
+
+
+def read_listing(run: Run) -> Listing:
+    """The images of a run as they were listed when it began."""
+    record = run.read(LISTING)
+    try:
+        labels = np.array(record["labels"], dtype=np.int64)
+        return Listing(tuple(record["paths"]), labels, tuple(record["classes"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{run / LISTING} is damaged ({error}); start a new run with --out.") from error
+
+
+def count_changes(before: Listing, after: Listing) -> int:
+    """How many images carry a label that they did not carry before."""
+
+    def named(listing: Listing) -> set[tuple[str, str]]:
+        pairs = zip(listing.paths, listing.labels, strict=True)
+        return {(os.path.realpath(path), listing.classes[c]) for path, c in pairs if c >= 0}
+
+    return len(named(after) - named(before))
+
+
+def _begin(
+    listing: Listing,
+    sources: tuple[Path, Path],
+    out: Path,
+    options: FitOptions,
+    force: bool,
+    show: Show,
+    stop: StopRequest,
+) -> Job:
+    machine = machine_of(options)
+    truth = read_truth(options.truth, listing)
+    choices = choose(options, listing, machine)
+    if choices.network is not None:
+        build_network(choices.network, len(listing.classes), 3, choices.resolution)
+    run = create_run(out, force=force)
+    run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
+    run.write(CONFIG, _config(sources, options, choices, machine, listing, truth))
+    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes), show, stop)
+
+
+def _config(
+    sources: tuple[Path, Path],
+    options: FitOptions,
+    choices: Choices,
+    machine: Machine,
+    listing: Listing,
+    truth: Any,
+) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": curriculum_labeling.__version__,
+        "command": shlex.join(["curriculum", *sys.argv[1:]]),
+        "seed": options.seed,
+        "classes": listing.classes,
+        "way": "network" if choices.backbone is None else "features",
+        "backbone": choices.backbone,
+        "network": choices.network,
+        "resolution": choices.resolution,
+        "pacing": asdict(choices.pacing),
+        "labeled": str(sources[0].resolve()),
+        "unlabeled": str(sources[1].resolve()),
+        "minutes": choices.minutes,
+        "machine": {"device": machine.device, "cores": machine.cores, "system": platform.platform()},
+        "versions": {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES},
+        "torch_threads": torch.get_num_threads(),
+        "options": {one.name: _plain(getattr(options, one.name)) for one in fields(options)},
+        "choices": asdict(choices),
+        "truth": None if truth is None else truth.tolist(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return str(value.resolve()) if isinstance(value, Path) else value
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _link_cache(old: Path, new: Path) -> None:
+    """Give a run the decoded images and features of another: links where the disk allows, else copies."""
+    for file in old.rglob("*"):
+        if file.is_file() and ".partial" not in str(file) and file.suffix != ".lock":
+            target = new / file.relative_to(old)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                os.link(file, target)
+            except OSError:
+                target.write_bytes(file.read_bytes())
+
+

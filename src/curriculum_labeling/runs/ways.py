@@ -1,0 +1,134 @@
+"""Two ways to learn from the same rows: a network trained from scratch, or a probe on frozen features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from curriculum_labeling.data.images import Images
+from curriculum_labeling.labels import FloatArray, IntArray, Labels, Learner
+from curriculum_labeling.runs.clock import Clock, Work
+from curriculum_labeling.vision.devices import numbers_for
+from curriculum_labeling.vision.learner import ImageLearner, ImageModel
+from curriculum_labeling.vision.model_folder import Delivered, NetworkPart, ProbePart
+from curriculum_labeling.vision.probe import ProbeLearner, ProbeModel
+from curriculum_labeling.vision.schedule import Budget
+from curriculum_labeling.vision.training import seconds_per_step
+
+CHUNK = 2048
+
+
+class Way(Protocol):
+    """What a run needs to know of a way to learn."""
+
+    learner: Learner
+
+    def logits(self, model: Any, rows: IntArray) -> FloatArray:
+        """Logits (n, C) of these rows."""
+        ...
+
+    def tensors(self, model: Any) -> dict[str, torch.Tensor]:
+        """The weights of a model by name."""
+        ...
+
+    def deliver(self, model: Any, temperature: float) -> Delivered:
+        """The model as it goes into the model folder."""
+        ...
+
+
+class TimedImageLearner(ImageLearner):
+    """Trains each network for the steps that the clock gives it.
+
+    `ahead` lists the trainings to come; each fit takes the first. `steps` is their number where the
+    budget is one of passes; otherwise the clock divides the time that is left, and `most_steps`
+    keeps small sets from being trained on for ever.
+    """
+
+    clock: Clock
+    ahead: list[Work]
+    steps: int | None
+    most_steps: int
+    _pace: float | None = None
+
+    def fit(self, labels: Labels, *, seed: int) -> ImageModel:
+        """A new model, within its share of the time."""
+        name = self.ahead[0].name
+        if name not in self.clock.steps:
+            self.clock.fix(name, self.steps or self._planned(labels, seed))
+        steps = self.clock.steps[name]
+        self.config = replace(self.config, budget=Budget(steps=steps))
+        model = super().fit(labels, seed=seed)
+        model.passes = steps * self.config.batch_size
+        self._pace = model.seconds / steps
+        self.ahead = self.ahead[1:]
+        self.clock.save()
+        return model
+
+    def _planned(self, labels: Labels, seed: int) -> int:
+        if self._pace is None:
+            network = self._network(seed).to(self.device)
+            if self.config.channels_last:
+                network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            numbers = numbers_for(self.device, self.config.precision)
+            self._pace = seconds_per_step(network, self._feed(labels, seed), numbers)
+        return self.clock.plan(self.ahead, self._pace, self.config.batch_size, self.most_steps)
+
+
+@dataclass
+class NetworkWay:
+    """A network, trained from scratch in every round."""
+
+    learner: ImageLearner
+    images: Images
+
+    def logits(self, model: ImageModel, rows: IntArray) -> FloatArray:
+        """Logits (n, C), a chunk of images at a time."""
+        return _chunked(lambda part: model.logits(self.images.pixels[part]), rows, len(self.images.classes))
+
+    def tensors(self, model: ImageModel) -> dict[str, torch.Tensor]:
+        """Weights and batch-norm statistics."""
+        return model.state_dict()
+
+    def deliver(self, model: ImageModel, temperature: float) -> Delivered:
+        """The network with its preprocessing."""
+        network = str(self.learner.config.network)
+        resolution = self.images.pixels.shape[1]
+        return Delivered(self.images.classes, resolution, temperature, NetworkPart(network, model.scorer))
+
+
+@dataclass
+class FeatureWay:
+    """A linear probe on the features of a frozen network."""
+
+    learner: ProbeLearner
+    images: Images
+    backbone: Any
+
+    def logits(self, model: ProbeModel, rows: IntArray) -> FloatArray:
+        """Logits (n, C)."""
+        return _chunked(model.logits, rows, len(self.images.classes))
+
+    def tensors(self, model: ProbeModel) -> dict[str, torch.Tensor]:
+        """Weights and biases of the probe, with the standardization of its features."""
+        parts = {"weight": model.weight, "bias": model.bias, "mean": model.mean, "scale": model.scale}
+        return {name: torch.from_numpy(np.ascontiguousarray(part, dtype=np.float32)) for name, part in parts.items()}
+
+    def deliver(self, model: ProbeModel, temperature: float) -> Delivered:
+        """Backbone and probe."""
+        parts = (self.backbone, model.weight, model.bias, model.mean, model.scale)
+        return Delivered(self.images.classes, self.backbone.resolution, temperature, ProbePart(*parts))
+
+
+def _chunked(logits: Callable[[IntArray], FloatArray], rows: IntArray, classes: int) -> FloatArray:
+    parts = [logits(rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
+    return np.concatenate(parts) if parts else np.empty((0, classes))
+
+
+def chunks(rows: IntArray) -> Iterator[IntArray]:
+    """These rows, a chunk at a time."""
+    for start in range(0, len(rows), CHUNK):
+        yield rows[start : start + CHUNK]

@@ -1,0 +1,126 @@
+"""What the command line shows: the plan of a run, its progress with the time left, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from curriculum_labeling.data.check import DataCheck
+from curriculum_labeling.runs.choices import Choices
+from curriculum_labeling.runs.fit import Job
+from curriculum_labeling.runs.outcome import Outcome
+from curriculum_labeling.runs.stages import Show, Stage
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: 45 s, 3 min 20 s, 2 h 5 min."""
+    if seconds is None:
+        return ""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def show_plan(console: Console, job: Job, seconds: float | None) -> None:
+    """What was chosen, why, and how long it will take, before anything starts."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    labeled = int((job.listing.labels >= 0).sum())
+    table.add_row("images", f"{labeled:,} labeled in {len(job.listing.classes)} classes, "
+                            f"{len(job.listing) - labeled:,} unlabeled", "")
+    for name, value in plan_lines(job.choices):
+        table.add_row(name, escape(value), f"[dim]{escape(job.choices.reasons.get(name, ''))}[/dim]")
+    if seconds is not None:
+        table.add_row("time", f"about {duration(seconds)}", "[dim]estimated on this machine[/dim]")
+    table.add_row("run directory", escape(str(job.run.folder)), "")
+    console.print(table)
+
+
+def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
+    """The settings that a user would want to see."""
+    yield "features", choices.backbone or "none, a network is trained from scratch"
+    if choices.network:
+        yield "network", choices.network
+        yield "augmentation", choices.augmentation
+        yield "flip", "yes" if choices.flip else "no"
+    yield "resolution", f"{choices.resolution} pixels"
+    percentiles = ", ".join(f"{p:g}" for p in choices.pacing.percentiles)
+    yield "rounds", f"labels only, then percentiles {percentiles} ({choices.pacing.balance} balance)"
+    held = f"{choices.folds} folds" if choices.folds else f"{choices.holdout:.0%} of the labels"
+    yield "validation", held if choices.folds or choices.holdout else "none"
+    if choices.minutes:
+        yield "minutes", f"{choices.minutes:g}, at most"
+    if choices.passes:
+        yield "passes", f"{choices.passes:g} over all images, in each round"
+
+
+@contextmanager
+def progress_of(console: Console) -> Iterator[Show]:
+    """A bar for the stage and the time left in the run; plain lines where there is no terminal."""
+    if not console.is_terminal:
+        yield _lines(console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("starting", total=None, left="")
+
+        def show(stage: Stage) -> None:
+            progress.update(task, description=escape(stage.name), total=stage.total, completed=stage.done,
+                            left=_left(stage))
+
+        yield show
+
+
+def show_outcome(console: Console, job: Job, outcome: Outcome, report: Path | None) -> None:
+    """The verdict, and where everything is."""
+    console.print(f"[bold]{escape(str(outcome.gain))}[/bold]")
+    console.print(escape(f"{outcome.why[0].upper()}{outcome.why[1:]}."))
+    rows = [("labels for every image", "ledger.csv"), ("what to label next", "suggestions.csv"), ("model", "model")]
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, file in rows:
+        table.add_row(name, escape(str(job.run / file)))
+    if report is not None:
+        table.add_row("report", escape(str(report)))
+    console.print(table)
+    console.print(f"Done in {duration(job.clock.seconds)}.")
+
+
+def announce_to(console: Console) -> Callable[[DataCheck], None]:
+    """Print what the data check found, before training."""
+
+    def announce(check: DataCheck) -> None:
+        for warning in check.warnings:
+            console.print(f"[yellow]check:[/yellow] {escape(warning)}", soft_wrap=True)
+        if not check.warnings:
+            console.print("[green]check:[/green] nothing suspicious in the data")
+
+    return announce
+
+
+def _left(stage: Stage) -> str:
+    parts = []
+    if stage.seconds_left is not None:
+        parts.append(f"{duration(stage.seconds_left)} left in this stage")
+    if stage.run_seconds_left is not None:
+        parts.append(f"{duration(stage.run_seconds_left)} in all")
+    return ", ".join(parts)
+
+
+def _lines(console: Console) -> Show:
+    seen: set[str] = set()
+
+    def show(stage: Stage) -> None:
+        if stage.name not in seen:
+            seen.add(stage.name)
+            left = _left(stage)
+            console.print(escape(stage.name + (f" ({left})" if left else "")))
+
+    return show
