@@ -1,0 +1,52 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+
+SPACE = "\u00a0"  # a number and its unit stay on one line
+UNKNOWN = "–"
+
+
+def percent(share: float | None) -> str:
+    """0.934 as 93.4 %; a share that is not quite all or nothing never reads as if it were."""
+    if share is None or not math.isfinite(share):
+        return UNKNOWN
+    if 0.9995 <= share < 1:
+        return f">{SPACE}99.9{SPACE}%"
+    if 0 < share < 0.0005:
+        return f"<{SPACE}0.1{SPACE}%"
+    return f"{100 * share:.1f}{SPACE}%"
+
+
+def interval(low: float, high: float) -> str:
+    """0.90 and 0.95 as 90.0 to 95.0 %."""
+    return f"{100 * low:.1f} to {100 * high:.1f}{SPACE}%"
+
+
+def points(difference: float) -> str:
+    """0.021 as +2.1 points, with a true minus sign."""
+    return f"{100 * difference:+.1f}".replace("-", "−") + f"{SPACE}points"
+
+
+def count(number: int) -> str:
+    """50000 as 50,000."""
+    return f"{number:,}"
+
+
+def several(number: int, one: str, many: str | None = None) -> str:
+    """1 image, 2 images; 1 class, 2 classes."""
+    return f"{count(number)}{SPACE}{one if number == 1 else many or one + 's'}"
+
+
+def duration(seconds: float | None) -> str:
+    """200 as 3 min 20 s; less than ten seconds with a decimal."""
+    if seconds is None or not math.isfinite(seconds):
+        return UNKNOWN
+    if seconds < 9.95:
+        return f"{seconds:.1f}{SPACE}s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,}{SPACE}h {minutes}{SPACE}min"
+    return f"{minutes}{SPACE}min {rest}{SPACE}s" if minutes else f"{rest}{SPACE}s"
