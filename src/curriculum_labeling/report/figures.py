@@ -13,7 +13,19 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from curriculum_labeling.labels import FloatArray, IntArray
 from curriculum_labeling.report.bins import Reliability
 from curriculum_labeling.report.read import RoundRecord
-from curriculum_labeling.report.svg import ACCENT, BAD, INK, LINE, MUTED, PAPER, SECOND, canvas, inline, plain_axes, style
+from curriculum_labeling.report.svg import (
+    ACCENT,
+    BAD,
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    SECOND,
+    canvas,
+    inline,
+    plain_axes,
+    style,
+)
 from curriculum_labeling.report.wording import percent
 
 BINS = 24

@@ -64,7 +64,9 @@ class Record:
 
     def fault(self, key: str, rule: str, got: Any) -> ValueError:
         """The error of one field."""
-        return ValueError(f'{self.file}: "{key}" must be {rule}, got {_shown(got)}; the file is damaged, run fit again.')
+        return ValueError(
+            f'{self.file}: "{key}" must be {rule}, got {_shown(got)}; the file is damaged, run fit again.'
+        )
 
     def _one(self, key: str, kinds: tuple[type, ...], rule: str, default: Any) -> Any:
         value = self.values.get(key)
@@ -84,7 +86,9 @@ def read_record(path: Path) -> Record:
             f"{path} must be there, got none; give the folder that `curriculum fit --out` wrote."
         ) from None
     except (OSError, ValueError) as error:
-        raise ValueError(f"{path} must be a JSON file, got one that cannot be read ({error}); run fit again.") from error
+        raise ValueError(
+            f"{path} must be a JSON file, got one that cannot be read ({error}); run fit again."
+        ) from error
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold a JSON object, got {type(values).__name__}; run fit again.")
     return Record(path, values)
@@ -130,9 +134,9 @@ def read_arrays(path: Path, names: Iterable[str], length: int) -> dict[str, NDAr
     if not path.exists():
         return None
     try:
-        with np.load(path) as stored:
+        with open(path, "rb") as file, np.load(file) as stored:
             arrays = {name: stored[name] for name in names}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} must hold the scores of a round, got a fault ({error}); run fit again.") from error
     for name, array in arrays.items():
         if array.shape != (length,):

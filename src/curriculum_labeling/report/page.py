@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +34,22 @@ def write_report(run: Path) -> Path:
 def render(run: Run) -> str:
     """The whole page as text."""
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
-    return _environment().get_template("page.html.j2").render(
-        run=run,
-        style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),  # noqa: S704 (our own file)
-        script=Markup(script),  # noqa: S704 (our own file)
-        policy=_policy(script),
-        listed=LISTED,
-        many=MANY_CLASSES,
-        config_text=json.dumps(run.config, indent=2, ensure_ascii=False),
-        **_numbers(run),
-        **_pictures(run),
+    prefix = wording.common_folder(run.rows.paths[row] for row in run.rows.unlabeled)
+    return (
+        _environment(prefix)
+        .get_template("page.html.j2")
+        .render(
+            prefix=prefix,
+            run=run,
+            style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
+            script=Markup(script),
+            policy=_policy(script),
+            listed=LISTED,
+            many=MANY_CLASSES,
+            config_text=json.dumps(run.config, indent=2, ensure_ascii=False),
+            **_numbers(run),
+            **_pictures(run),
+        )
     )
 
 
@@ -94,8 +99,8 @@ def _policy(script: str) -> str:
     )
 
 
-@cache
-def _environment() -> Environment:
+def _environment(prefix: str) -> Environment:
+    """Templates with our filters; `short` leaves the folder out that all unlabeled images share."""
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
@@ -103,6 +108,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ("percent", "interval", "points", "count", "several", "duration")
+    names = ("percent", "interval", "signed", "count", "several", "duration")
     environment.filters.update({name: getattr(wording, name) for name in names})
+    environment.filters["short"] = lambda path: path.removeprefix(prefix)
     return environment

@@ -6,7 +6,6 @@ import base64
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from PIL import Image

@@ -16,7 +16,15 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-INK, MUTED, LINE, ACCENT, SECOND, BAD, PAPER = "#010101", "#020202", "#030303", "#040404", "#050505", "#060606", "#070707"
+INK, MUTED, LINE, ACCENT, SECOND, BAD, PAPER = (
+    "#010101",
+    "#020202",
+    "#030303",
+    "#040404",
+    "#050505",
+    "#060606",
+    "#070707",
+)
 ROLES = {
     INK: "ink",
     MUTED: "muted",
@@ -99,7 +107,7 @@ def inline(figure: Figure, name: str, label: str) -> Markup:
         "style": f"max-width: {width * 1.5:g}px",
         "stroke-linejoin": "round",
     }
-    return Markup(_themed(ElementTree.tostring(root, encoding="unicode")))  # noqa: S704 (escaped by ElementTree)
+    return Markup(_themed(ElementTree.tostring(root, encoding="unicode")))
 
 
 def _strip(root: ElementTree.Element) -> None:

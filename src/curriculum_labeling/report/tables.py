@@ -10,7 +10,7 @@ import numpy as np
 from curriculum_labeling.labels import IntArray
 from curriculum_labeling.report.read import RoundRecord
 
-TOP_CONFUSIONS = 10
+TOP_CONFUSIONS = 8
 MANY_CLASSES = 20
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable
 
 SPACE = "\u00a0"  # a number and its unit stay on one line
 UNKNOWN = "–"
@@ -20,13 +22,19 @@ def percent(share: float | None) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """0.90 and 0.95 as 90.0 to 95.0 %."""
-    return f"{100 * low:.1f} to {100 * high:.1f}{SPACE}%"
+    """0.90 and 0.95 as 90.0–95.0 %."""
+    return f"{100 * low:.1f}–{100 * high:.1f}{SPACE}%"
 
 
-def points(difference: float) -> str:
-    """0.021 as +2.1 points, with a true minus sign."""
-    return f"{100 * difference:+.1f}".replace("-", "−") + f"{SPACE}points"
+def signed(difference: float) -> str:
+    """A difference of 0.021 as +2.1 points, with a true minus sign and without the unit."""
+    return f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def common_folder(paths: Iterable[str]) -> str:
+    """The folder that all paths lie in, with the slash at its end; empty where there is none."""
+    start = os.path.commonprefix(list(paths))
+    return start[: max(start.rfind("/"), start.rfind("\\")) + 1]
 
 
 def count(number: int) -> str:
