@@ -16,6 +16,7 @@ ALLOWED = {
     "estimators": {"labels", "pacing", "curriculum"},
     "classifier": {"labels", "pacing", "curriculum", "estimators"},
     "data": {"labels"},
+    "report": {"labels", "data"},
     "vision": {"labels", "pacing", "order", "curriculum", "data"},
     "experiments": {"labels", "pacing", "curriculum", "estimators", "classifier", "data", "vision"},
     "demo": {"classifier", "experiments"},

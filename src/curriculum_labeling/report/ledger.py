@@ -1,0 +1,101 @@
+"""ledger.csv and suggestions.csv: the label of each unlabeled image, and which ones to label next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from curriculum_labeling.labels import FloatArray, IntArray
+from curriculum_labeling.report.files import column, read_table
+
+LEDGER = (
+    "path",
+    "label",
+    "confidence",
+    "runner_up",
+    "runner_up_confidence",
+    "probability",
+    "first_round",
+    "flips",
+    "foreign",
+    "duplicate_of",
+)
+SUGGESTIONS = ("path", "label", "confidence", "reason")
+NEVER = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """The delivered labels: arrays over the lines of ledger.csv, `rows` in the run's index space.
+
+    `first_round` is NEVER where no round accepted the image; `foreign` and `probability` are NaN
+    where they were not computed; `order` is the place of each line among the unlabeled images.
+    """
+
+    rows: IntArray
+    order: IntArray
+    labels: IntArray
+    confidence: FloatArray
+    runner_up: tuple[str, ...]
+    probability: FloatArray
+    first_round: IntArray
+    flips: IntArray
+    foreign: FloatArray
+    duplicate_of: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """An image whose label would help, and why."""
+
+    path: str
+    label: str
+    confidence: float
+    reason: str
+
+
+def read_ledger(path: Path, paths: tuple[str, ...], unlabeled: IntArray, classes: tuple[str, ...]) -> Ledger | None:
+    """The ledger, whatever the order of its lines; None where it was not written."""
+    lines = read_table(path, LEDGER)
+    if lines is None:
+        return None
+    place = {paths[row]: i for i, row in enumerate(unlabeled)}
+    number = {name: c for c, name in enumerate(classes)}
+    for i, line in enumerate(lines):
+        if line["path"] not in place:
+            raise ValueError(
+                f"{path}: path must be an unlabeled image of images.json, got {line['path']!r} in line {i + 2};"
+                " run fit again."
+            )
+        if line["label"] not in number:
+            raise ValueError(
+                f"{path}: label must be a class of config.json, got {line['label']!r} in line {i + 2}; run fit again."
+            )
+    order = np.array([place[line["path"]] for line in lines], dtype=np.int64)
+    return Ledger(
+        rows=unlabeled[order],
+        order=order,
+        labels=np.array([number[line["label"]] for line in lines], dtype=np.int64),
+        confidence=column(path, lines, "confidence", empty=np.nan),
+        runner_up=tuple(line["runner_up"] for line in lines),
+        probability=column(path, lines, "probability", empty=np.nan),
+        first_round=column(path, lines, "first_round", empty=NEVER).astype(np.int64),
+        flips=column(path, lines, "flips", empty=0).astype(np.int64),
+        foreign=column(path, lines, "foreign", empty=np.nan),
+        duplicate_of=tuple(line["duplicate_of"] for line in lines),
+    )
+
+
+def read_suggestions(path: Path) -> tuple[Suggestion, ...]:
+    """What to label next, in the order of the file; nothing where it was not written."""
+    lines = read_table(path, SUGGESTIONS) or []
+    confidence = column(path, lines, "confidence", empty=np.nan)
+    return tuple(
+        Suggestion(line["path"], line["label"], float(sure), line["reason"])
+        for line, sure in zip(lines, confidence, strict=True)
+    )

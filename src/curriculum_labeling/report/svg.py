@@ -1,0 +1,139 @@
+"""Matplotlib figures as inline SVG that takes its colors and its font from the page.
+
+A figure is drawn in stand-in colors, one per role; afterwards each becomes a CSS variable, so
+that the same drawing follows the light and the dark page.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from xml.etree import ElementTree
+
+import matplotlib
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+INK, MUTED, LINE, ACCENT, SECOND, BAD, PAPER = (
+    "#010101",
+    "#020202",
+    "#030303",
+    "#040404",
+    "#050505",
+    "#060606",
+    "#070707",
+)
+ROLES = {
+    INK: "ink",
+    MUTED: "muted",
+    LINE: "line",
+    ACCENT: "accent",
+    SECOND: "second",
+    BAD: "bad",
+    PAPER: "paper",
+}
+POINTS = 72.0
+FONT_SIZE = 9.5
+NAMESPACE = "http://www.w3.org/2000/svg"
+LINK = "{http://www.w3.org/1999/xlink}href"
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+DRAWING = {"d", "x", "y", "width", "height", "transform", "points", "style"}
+STYLE = {
+    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and set in the page's font
+    "font.size": FONT_SIZE,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": MUTED,
+    "axes.titlecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "xtick.minor.size": 0,
+    "ytick.minor.size": 0,
+    "axes.unicode_minus": True,
+}
+
+ElementTree.register_namespace("", NAMESPACE)
+
+
+def canvas(width: float, height: float) -> Figure:
+    """An empty figure of this many points, with the drawing area fitted to its labels."""
+    figure = Figure(figsize=(width / POINTS, height / POINTS), layout="constrained")
+    FigureCanvasSVG(figure)
+    return figure
+
+
+def plain_axes(figure: Figure) -> Axes:
+    """The only axes of a figure."""
+    return figure.add_subplot()
+
+
+def style() -> matplotlib.RcParams:
+    """The look of every figure, for use as rc parameters while drawing."""
+    rc = matplotlib.RcParams(matplotlib.rcParamsDefault)
+    rc.update(STYLE)
+    return rc
+
+
+def inline(figure: Figure, name: str, label: str) -> Markup:
+    """The figure as an <svg> element; `name` keeps its ids apart, `label` is read to who cannot see it."""
+    buffer = io.BytesIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    root = ElementTree.fromstring(buffer.getvalue())
+    _strip(root)
+    for element in root.iter():
+        _own_names(element, name)
+        for key in DRAWING & set(element.attrib):
+            element.set(key, LONG_NUMBER.sub(_shorter, element.attrib[key]))
+    width, height = (float(figure.get_size_inches()[side]) * POINTS for side in (0, 1))
+    root.attrib = {
+        "viewBox": f"0 0 {width:g} {height:g}",
+        "role": "img",
+        "aria-label": label,
+        "style": f"max-width: {width * 1.5:g}px",
+        "stroke-linejoin": "round",
+    }
+    return Markup(_themed(ElementTree.tostring(root, encoding="unicode")))
+
+
+def _strip(root: ElementTree.Element) -> None:
+    """Leave out metadata, and the style sheet that would reach beyond this drawing."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.rpartition("}")[2] in ("metadata", "style"):
+                parent.remove(child)
+
+
+def _own_names(element: ElementTree.Element, name: str) -> None:
+    """Ids that no other figure of the page has, and links that follow them."""
+    if "id" in element.attrib:
+        element.set("id", f"{name}-{element.attrib['id']}")
+    if LINK in element.attrib:
+        element.set("href", "#" + name + "-" + element.attrib.pop(LINK)[1:])
+    for key in ("clip-path",):
+        if key in element.attrib:
+            element.set(key, element.attrib[key].replace("url(#", f"url(#{name}-"))
+
+
+def _themed(text: str) -> str:
+    for color, role in ROLES.items():
+        text = text.replace(color, f"var(--{role})")
+    return text
+
+
+def _shorter(number: re.Match[str]) -> str:
+    return f"{float(number.group()):.2f}".rstrip("0").rstrip(".")
