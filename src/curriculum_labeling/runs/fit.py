@@ -126,7 +126,7 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
         images,
         backbone,
         job.run / CACHE,
-        progress=lambda done, total, left: job.tell(f"embedding with {backbone.name}", done, total, left),
+        progress=lambda p: job.tell(f"embedding with {backbone.name}", p.done, p.total, p.seconds_left),
     )
     learner = ProbeLearner(features, len(images.classes), folder=job.run / CHECKPOINTS, stop=stop)
     return FeatureWay(learner, images, backbone), features

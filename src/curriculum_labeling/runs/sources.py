@@ -89,7 +89,7 @@ def _check_classes(pairs: list[tuple[str, str]], labeled: Path) -> None:
         raise ValueError(f"LABELED must hold labeled images, got none in {labeled}.")
     names, counts = np.unique([name for _, name in pairs], return_counts=True)
     if len(names) < 2:
-        raise ValueError(f"LABELED must hold two classes or more, got only {names[0]!r} in {labeled}.")
+        raise ValueError(f"LABELED must hold two classes or more, got only {str(names[0])!r} in {labeled}.")
     if len(lonely := names[counts < 2]):
         raise ValueError(
             f"every class must have two labeled images or more, got one of {str(lonely[0])!r}; "

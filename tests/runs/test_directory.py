@@ -1,0 +1,84 @@
+"""Run directories: made, opened, locked, never overwritten."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from curriculum_labeling.runs.directory import CONFIG, OUTCOME, Run, RunError, create_run, open_run
+
+
+def test_a_new_folder_becomes_a_run(tmp_path):
+    run = create_run(tmp_path / "a" / "run")
+    run.write(CONFIG, {"format": 1})
+    assert open_run(run.folder).read(CONFIG) == {"format": 1}
+
+
+def test_an_existing_run_is_not_overwritten(tmp_path):
+    create_run(tmp_path).write(CONFIG, {"format": 1})
+    with pytest.raises(RunError, match=r"already holds an unfinished run; go on with `curriculum resume .*--force"):
+        create_run(tmp_path)
+    Run(tmp_path).write(OUTCOME, {})
+    with pytest.raises(RunError, match=r"already holds a finished run; choose another --out, or replace it with --force"):
+        create_run(tmp_path)
+    create_run(tmp_path, force=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_other_files_is_never_replaced(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(RunError, match=r"--out must be a new or empty folder, got .*which holds other files"):
+        create_run(tmp_path, force=True)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_file_is_no_run_directory(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(RunError, match=r"--out must be a folder, got .*which is a file"):
+        create_run(tmp_path / "run")
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000])
+def test_a_damaged_file_is_named(tmp_path, content):
+    run = create_run(tmp_path)
+    (tmp_path / CONFIG).write_bytes(content)
+    with pytest.raises(RunError, match=r"config\.json is damaged \(.*\); restore it"):
+        run.read(CONFIG)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(RunError, match=r"images\.json is missing, so .* is no complete run"):
+        create_run(tmp_path).read("images.json")
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    with pytest.raises(RunError, match=r"RUN must be the folder of a run, got .*where there is none"):
+        open_run(tmp_path / "nowhere")
+    with pytest.raises(RunError, match=r"RUN must be the folder of a run, got .*which has no config\.json"):
+        open_run(tmp_path)
+
+
+def test_a_run_of_another_format_is_refused(tmp_path):
+    create_run(tmp_path).write(CONFIG, {"format": 99})
+    with pytest.raises(RunError, match=r"was written in format 99, and this version reads format 1"):
+        open_run(tmp_path)
+
+
+def test_a_second_process_is_told_that_the_run_is_in_use(tmp_path):
+    run = create_run(tmp_path)
+    code = (
+        "from pathlib import Path; from curriculum_labeling.runs.directory import Run\n"
+        f"with Run(Path({str(tmp_path)!r})).locked(): pass"
+    )
+    with run.locked():
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "is in use by another process" in other.stderr
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(RunError, match=r"--out must be a folder that can be written to, got .*Permission denied"):
+        create_run(tmp_path / "run")

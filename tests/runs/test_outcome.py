@@ -1,0 +1,58 @@
+"""Which round is delivered, and what is said of it."""
+
+import numpy as np
+import pytest
+
+from curriculum_labeling.runs.courses import HeldOut
+from curriculum_labeling.runs.outcome import accuracy_interval, conclude
+
+
+def held_out(*right, n=100):
+    """Rounds that get the first so many of n rows right."""
+    classes = np.zeros(n, dtype=np.int64)
+    logits = np.zeros((len(right), n, 2))
+    for t, k in enumerate(right):
+        logits[t, :, 0] = np.where(np.arange(n) < k, 2.0, -2.0)
+    return HeldOut(np.arange(n), classes, logits, "2 folds")
+
+
+def test_the_best_round_is_delivered_and_the_later_of_equals():
+    outcome = conclude(held_out(60, 80, 80, 70), 3, "auto")
+    assert outcome.delivered == 2
+    assert outcome.gain.helped is True
+    assert "round 2 is delivered: 80.0% on held-out labels" in outcome.why
+
+
+def test_labels_only_is_delivered_where_every_round_is_worse():
+    outcome = conclude(held_out(80, 60, 70), 2, "auto")
+    assert outcome.delivered == 0
+    assert outcome.gain.estimate == pytest.approx(-0.1)
+    assert "labels only is delivered" in outcome.why
+
+
+def test_the_last_round_is_delivered_as_asked_with_a_word_of_warning():
+    outcome = conclude(held_out(80, 90, 70), 2, "last")
+    assert outcome.delivered == 2
+    assert "though labels only did better" in outcome.why
+
+
+def test_without_held_out_labels_nothing_is_claimed():
+    outcome = conclude(None, 3, "auto")
+    assert (outcome.delivered, outcome.gain.estimate, outcome.temperature) == (3, None, 1.0)
+    assert "not measured" in outcome.to_json(1.0)["verdict"]
+
+
+def test_overconfident_scores_get_a_temperature_above_one():
+    outcome = conclude(held_out(60, 60, n=200), 1, "auto")
+    assert outcome.temperature > 1
+    assert outcome.calibrated_on == 200
+
+
+def test_few_held_out_labels_are_no_reason_to_calibrate():
+    assert conclude(held_out(5, 6, n=10), 1, "auto").temperature == 1.0
+
+
+def test_the_interval_holds_the_share_and_stays_within_bounds():
+    for k, n in ((0, 5), (5, 5), (30, 100)):
+        low, high = accuracy_interval(k, n)
+        assert 0 <= low <= k / n <= high + 1e-12 <= 1 + 1e-9
