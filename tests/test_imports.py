@@ -18,6 +18,7 @@ ALLOWED = {
     "data": {"labels"},
     "report": {"labels", "data"},
     "vision": {"labels", "pacing", "order", "curriculum", "data"},
+    "runs": {"labels", "data", "vision"},
     "experiments": {"labels", "pacing", "curriculum", "estimators", "classifier", "data", "vision"},
     "demo": {"classifier", "experiments"},
     "__init__": {"classifier", "curriculum", "labels", "pacing"},

@@ -47,7 +47,7 @@ def embed_images(
         raise ValueError(f"batch must be a whole number, at least 1, got {batch}.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    index = {
+    index: dict[str, Any] = {
         "format": FORMAT,
         "key": embedding_key(images, backbone, batch),
         "rows": len(images),

@@ -7,6 +7,8 @@ import pytest
 
 from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.backbones.timm_backbone import open_timm
+from curriculum_labeling.vision.model_folder import read_model, write_model
+from tests.vision.deliveries import probe
 
 FAKE = """
 import types, warnings
@@ -43,6 +45,15 @@ def test_a_timm_network_brings_its_size_and_normalization(timm):
     assert backbone.describe()["deviation"] == [0.5] * 3
     assert backbone.embed(np.zeros((2, 12, 12, 3), np.uint8)).shape == (2, 7)
     assert open_timm("timm:tiny_net", pretrained=False).describe() != backbone.describe()
+
+
+def test_a_probe_on_timm_comes_back_with_its_weights(timm, tmp_path):
+    timm(FAKE)
+    model = probe(open_backbone("timm:tiny_net", device="cpu"))
+    found = read_model(write_model(tmp_path / "model", model))
+    images = np.random.default_rng(0).integers(0, 256, (3, 12, 12, 3), dtype=np.uint8)
+    assert np.allclose(found.logits(images), model.logits(images))
+    assert found.part.backbone.describe() == model.part.backbone.describe()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+"""Predictions as a CSV file, written as they come; the file gets its name when it is whole."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from curriculum_labeling.data.atomic import sync_folder
+from curriculum_labeling.runs.csv_cells import safe_cell
+from curriculum_labeling.vision.predict import Prediction
+
+COLUMNS = ("path", "label", "confidence", "runner_up", "runner_up_confidence", "error")
+
+
+def write_predictions(path: str | Path, predictions: Iterable[Prediction]) -> int:
+    """Write one line per prediction, in their order; returns how many."""
+    path, count = Path(path), 0
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        # File names may hold bytes that are no UTF-8; they come out as they were.
+        with open(temporary, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for count, prediction in enumerate(predictions, start=1):  # noqa: B007 (it is what is returned)
+                writer.writerow(_cells(prediction))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+    return count
+
+
+def _cells(one: Prediction) -> list[str]:
+    texts = [safe_cell(text or "") for text in (one.path, one.label, one.runner_up, one.error)]
+    numbers = ["" if number is None else f"{number:.6f}" for number in (one.confidence, one.runner_up_confidence)]
+    return [texts[0], texts[1], numbers[0], texts[2], numbers[1], texts[3]]
