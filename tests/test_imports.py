@@ -17,6 +17,7 @@ ALLOWED = {
     "classifier": {"labels", "pacing", "curriculum", "estimators"},
     "data": {"labels"},
     "vision": {"labels", "pacing", "order", "curriculum", "data"},
+    "runs": {"labels", "data"},
     "experiments": {"labels", "pacing", "curriculum", "estimators", "classifier", "data", "vision"},
     "demo": {"classifier", "experiments"},
     "__init__": {"classifier", "curriculum", "labels", "pacing"},

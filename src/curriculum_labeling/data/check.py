@@ -14,7 +14,7 @@ from curriculum_labeling.data.describe import describe_pixels
 from curriculum_labeling.data.foreign import foreign_scores
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.pairs import Pair, find_conflicts, find_leaked
-from curriculum_labeling.data.sentences import Findings, write_errors, write_warnings
+from curriculum_labeling.data.sentences import FEW_LABELS, Findings, with_fewer_labels, write_errors, write_warnings
 from curriculum_labeling.data.similar import find_duplicates
 from curriculum_labeling.labels import IntArray
 
@@ -63,6 +63,16 @@ class DataCheck:
     foreign_scores: NDArray[np.float64]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def small_classes(self) -> tuple[str, ...]:
+        """Classes with fewer than ten labels."""
+        return with_fewer_labels(self.classes, self.class_counts, FEW_LABELS)
+
+    @property
+    def single_classes(self) -> tuple[str, ...]:
+        """Classes with one label."""
+        return with_fewer_labels(self.classes, self.class_counts, 2)
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, strings and numbers, for check.json."""
@@ -116,7 +126,7 @@ def check_data(
     """
     labeled, unlabeled = _checked_rows(images, labeled, unlabeled)
     duplicates = find_duplicates(images.pixels)
-    foreign = foreign_scores(_features(images, features), labeled, unlabeled)
+    foreign = foreign_scores(_features(images, features), labeled, unlabeled, embedded=features is not None)
     scores = np.zeros(len(images))
     scores[unlabeled] = np.floor(foreign.scores * 10**DIGITS) / 10**DIGITS
     small, long = _odd_sizes(sizes, len(images))
@@ -171,4 +181,4 @@ def _odd_sizes(sizes: Any, rows: int) -> tuple[IntArray, IntArray]:
     if sizes.shape != (rows, 2):
         raise ValueError(f"sizes must hold width and height of {rows} images, got shape {sizes.shape}.")
     shorter, longer = sizes.min(axis=1), sizes.max(axis=1)
-    return np.flatnonzero((shorter < SMALL_SIDE) & (shorter > 0)), np.flatnonzero((longer > LONG * shorter))
+    return np.flatnonzero((shorter < SMALL_SIDE) & (shorter > 0)), np.flatnonzero(longer > LONG * shorter)

@@ -55,7 +55,7 @@ def _half(images: Floats) -> Floats:
         if images.shape[axis] > 1:
             even = images.take(np.arange(0, images.shape[axis] - 1, 2), axis=axis)
             odd = images.take(np.arange(1, images.shape[axis], 2), axis=axis)
-            images = (even + odd) / 2
+            images = (even + odd) * np.float32(0.5)
     return images
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +12,14 @@ from numpy.typing import NDArray
 from curriculum_labeling.labels import BoolArray, IntArray
 
 Floats = NDArray[np.float32]
+Place = Callable[[Floats], Floats]
 
-# So many spreads of the labeled rows' log distances: about one false alarm in a thousand photos of TrashNet.
+# So many spreads of the labeled rows' log distances: a false alarm in a thousand photos of TrashNet, up to three.
 FAR = 3.6
 # With fewer labels than about this, the spread itself is hardly known, and the bound moves out.
 FEW = 20
 FLAGGED = 0.99
-LEAST_SPREAD = 0.05
+LEAST_SPREAD = 0.03
 MOST_LABELED = 5000
 CELLS_AT_ONCE = 1 << 22
 
@@ -35,41 +37,53 @@ class Foreign:
         return flagged
 
 
-def foreign_scores(features: Any, labeled: IntArray, rows: IntArray) -> Foreign:
+def foreign_scores(features: Any, labeled: IntArray, rows: IntArray, *, embedded: bool = True) -> Foreign:
     """How foreign these rows look beside the labeled rows; all 0 where fewer than three labeled rows differ.
 
     Parameters
     ----------
     features : float array of shape (N, D)
-        Embeddings, or `describe_pixels` of the images; each measure is scaled by its spread over the labeled rows.
+        Embeddings, compared by direction; or, with `embedded` off, measures such as those of
+        `describe_pixels`, each scaled by its spread over the labeled rows.
     labeled, rows : int arrays
         Row numbers of the features.
     """
     known = _take(features, _thinned(labeled))
-    if not len(known) or not len(rows):
+    if not known.size or not len(rows):
         return Foreign(np.zeros(len(rows)))
-    middle, spread = known.mean(axis=0), known.std(axis=0)
-    # A measure that hardly varies among few labels may vary elsewhere.
-    spread = np.maximum(spread, 0.5 * spread.mean() + np.finfo(np.float32).tiny)
-    known = (known - middle) / spread
+    place = _directions if embedded else _scaling(known)
+    known = place(known)
     own = _nearest(known, known, itself=True)
-    own = np.log(own[own > 1e-6 * max(1.0, float(own.max()))])  # of two equal labeled rows neither says what is usual
+    own = np.log(own[own > 1e-3 * np.median(own)])  # of two equal labeled rows neither says what is usual
     if len(own) < 3:
         return Foreign(np.zeros(len(rows)))
     usual = float(np.median(own))
-    deviation = max(float(np.sqrt(np.mean((own - usual) ** 2))), LEAST_SPREAD)
+    above = own[own > usual] - usual  # the near side is long where there are duplicates, and tells nothing
+    deviation = max(float(np.sqrt(np.mean(above**2))) if len(above) else 0.0, LEAST_SPREAD)
     bound = FAR * deviation * (1 + (FEW / len(own)) ** 2)
-    excess = (np.log(np.maximum(_distances(features, rows, known, middle, spread), 1e-12)) - usual) / bound
-    return Foreign(1 - (1 - FLAGGED) ** np.maximum(excess, 0))
+    excess = (np.log(np.maximum(_distances(features, rows, known, place), 1e-12)) - usual) / bound
+    return Foreign(1 - (1 - FLAGGED) ** np.maximum(excess.astype(np.float64), 0))
 
 
-def _distances(features: Any, rows: IntArray, known: Floats, middle: Floats, spread: Floats) -> Floats:
+def _scaling(known: Floats) -> Place:
+    """Each measure centered and divided by its spread over the labeled rows."""
+    middle, spread = known.mean(axis=0), known.std(axis=0)
+    # A measure that hardly varies among few labels may vary elsewhere.
+    spread = np.maximum(spread, 0.5 * spread.mean() + np.finfo(np.float32).tiny)
+    return lambda rows: (rows - middle) / spread
+
+
+def _directions(rows: Floats) -> Floats:
+    """Unit vectors of the signed roots: a few strong activations do not outweigh all others."""
+    roots = np.sign(rows) * np.sqrt(np.abs(rows))
+    length = np.linalg.norm(roots, axis=1, keepdims=True)
+    return np.asarray(roots / np.where(length > 0, length, 1), dtype=np.float32)
+
+
+def _distances(features: Any, rows: IntArray, known: Floats, place: Place) -> Floats:
     """Distance of each row to its nearest labeled one, in bounded memory."""
     size = max(1, CELLS_AT_ONCE // max(len(known), known.shape[1]))
-    parts = [
-        _nearest((_take(features, rows[start : start + size]) - middle) / spread, known)
-        for start in range(0, len(rows), size)
-    ]
+    parts = [_nearest(place(_take(features, rows[start : start + size])), known) for start in range(0, len(rows), size)]
     return np.concatenate(parts)
 
 

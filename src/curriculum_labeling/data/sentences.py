@@ -30,9 +30,10 @@ class Findings:
     long_images: IntArray
     foreign: IntArray
 
-    def with_fewer_than(self, labels: int) -> list[str]:
-        """Names of classes that have some labels, but fewer than this."""
-        return [name for name, n in zip(self.classes, self.class_counts, strict=True) if 0 < n < labels]
+
+def with_fewer_labels(classes: Sequence[str], counts: Sequence[int], labels: int) -> tuple[str, ...]:
+    """Names of classes that have some labels, but fewer than this."""
+    return tuple(name for name, n in zip(classes, counts, strict=True) if 0 < n < labels)
 
 
 def write_errors(found: Findings, images: Images) -> tuple[str, ...]:
@@ -68,12 +69,13 @@ def write_warnings(found: Findings, images: Images, unlabeled: int) -> tuple[str
 
 def _about_classes(found: Findings) -> list[str]:
     sentences = []
-    if single := found.with_fewer_than(2):
+    if single := with_fewer_labels(found.classes, found.class_counts, 2):
         sentences.append(
             f"{_count(len(single), 'class', 'classes')} {_have(len(single))} one labeled image ({_some(single)}), "
             "so nothing can be held out to measure accuracy on; label a few more."
         )
-    if small := [name for name in found.with_fewer_than(FEW_LABELS) if name not in single]:
+    few = with_fewer_labels(found.classes, found.class_counts, FEW_LABELS)
+    if small := [name for name in few if name not in single]:
         sentences.append(
             f"{_count(len(small), 'class', 'classes')} {_have(len(small))} fewer than {FEW_LABELS} labeled images "
             f"({_some(small)}); measured accuracy will be rough."

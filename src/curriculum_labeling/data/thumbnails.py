@@ -73,5 +73,5 @@ def average(images: Floats, down: Floats, across: Floats) -> Floats:
     n, height, width, channels = images.shape
     rows = down @ images.reshape(n, height, width * channels)
     columns = rows.reshape(n, len(down), width, channels).swapaxes(2, 3) @ across.T
-    colors = columns.swapaxes(2, 3)
-    return np.broadcast_to(colors, (*colors.shape[:3], 3)) if channels == 1 else colors
+    colors = np.asarray(columns.swapaxes(2, 3), dtype=np.float32)
+    return colors if channels == 3 else np.repeat(colors, 3, axis=3)
