@@ -18,10 +18,12 @@ from curriculum_labeling.runs.directory import MODEL, Run, RunError, open_run
 from curriculum_labeling.runs.estimate import estimate_seconds
 from curriculum_labeling.runs.fit import Job, fit
 from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.predictions_csv import write_predictions
 from curriculum_labeling.runs.start import begin, continue_run, reopen
 from curriculum_labeling.runs.stopping import stop_request
-from curriculum_labeling.vision.model_folder import Delivered, read_model
-from curriculum_labeling.vision.predict import Prediction, predict_files, write_predictions
+from curriculum_labeling.vision.delivered import Delivered
+from curriculum_labeling.vision.model_folder import read_model
+from curriculum_labeling.vision.predict import Prediction, predict_files
 
 INTERRUPTED = 130
 

@@ -49,7 +49,7 @@ def _alike(a: Thumbnails, b: Thumbnails) -> BoolArray:
     contrast, other_contrast = one.std(axis=(1, 2)), other.std(axis=(1, 2))
     low, high = np.minimum(contrast, other_contrast), np.maximum(contrast, other_contrast)
     color = _rms(a.chroma.astype(np.float32) - b.chroma.astype(np.float32))
-    same = high <= GAIN * low + LEAST
+    same: BoolArray = high <= GAIN * low + LEAST
     same &= np.abs(mean - other_mean) <= np.minimum(LEAST + BRIGHTER * low, MOST_BRIGHTER)
     same &= color <= np.minimum(LEAST + COLOR * low, MOST_COLOR)
     rest = np.flatnonzero(same)

@@ -59,7 +59,7 @@ def _same_pixels(pixels: PixelArray, thumbnails: Thumbnails) -> IntArray:
     first = np.arange(len(pixels))
     seen: dict[bytes, int] = {}
     for row in np.flatnonzero(counts[inverse] > 1).tolist():
-        digest = blake2b(np.ascontiguousarray(pixels[row]), digest_size=16).digest()
+        digest = blake2b(pixels[row].tobytes(), digest_size=16).digest()
         first[row] = seen.setdefault(digest, row)
     return first
 

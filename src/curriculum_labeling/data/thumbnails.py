@@ -47,9 +47,9 @@ def take_thumbnails(pixels: PixelArray) -> Thumbnails:
     down, across = area_weights(height, sides[0]), area_weights(width, sides[1])
     further_down, further_across = area_weights(sides[0], small[0]), area_weights(sides[1], small[1])
     for rows in chunks(pixels):
-        colors = _average(pixels[rows].astype(np.float32), down, across)
+        colors = average(pixels[rows].astype(np.float32), down, across)
         luma[rows] = colors @ LUMA
-        chroma[rows] = _average(colors, further_down, further_across) @ CHROMA.T
+        chroma[rows] = average(colors, further_down, further_across) @ CHROMA.T
     return Thumbnails(luma, chroma)
 
 
@@ -68,10 +68,10 @@ def area_weights(source: int, target: int) -> Floats:
     return weights
 
 
-def _average(images: Floats, down: Floats, across: Floats) -> Floats:
-    """Images n×H×W×c averaged to n×h×w×3."""
+def average(images: Floats, down: Floats, across: Floats) -> Floats:
+    """Images n×H×W×c averaged over areas to n×h×w×3."""
     n, height, width, channels = images.shape
     rows = down @ images.reshape(n, height, width * channels)
     columns = rows.reshape(n, len(down), width, channels).swapaxes(2, 3) @ across.T
-    colors = columns.swapaxes(2, 3)
-    return np.broadcast_to(colors, (*colors.shape[:3], 3)) if channels == 1 else colors
+    colors = np.asarray(columns.swapaxes(2, 3), dtype=np.float32)
+    return colors if channels == 3 else np.repeat(colors, 3, axis=3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,12 +57,12 @@ def plan_courses(labels: Labels, groups: IntArray, choices: Choices, seed: int) 
     """Folds first, then the course on all labels; duplicates of one image stay on one side."""
     nothing = np.array([], dtype=np.int64)
     if choices.holdout:
-        held = holdout(labels.classes, groups[labels.rows], choices.holdout, seed)
+        held = holdout(labels.classes, groups[labels.rows], choices.holdout, seed=seed)
         kept = Labels.of(labels.rows[~held], labels.classes[~held])
         return [Course(MAIN, kept, labels.rows[held], labels.classes[held])]
     courses = []
     if choices.folds:
-        fold = split_folds(labels.classes, groups[labels.rows], choices.folds, seed)
+        fold = split_folds(labels.classes, groups[labels.rows], choices.folds, seed=seed)
         for number in range(int(fold.max()) + 1):
             held = fold == number
             kept = Labels.of(labels.rows[~held], labels.classes[~held])
@@ -103,5 +103,3 @@ def gather_held_out(courses: list[Course], logits: dict[str, list[FloatArray]], 
         how,
     )
 
-
-Watch = Callable[[Course, Round], None]

@@ -18,7 +18,7 @@ from safetensors.torch import save
 from curriculum_labeling.data import cache
 from curriculum_labeling.data.atomic import write_atomically
 from curriculum_labeling.data.check import DataCheck, check_data
-from curriculum_labeling.data.foreign import describe_pixels
+from curriculum_labeling.data.describe import describe_pixels
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
@@ -119,7 +119,7 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
             watch=lambda epoch: job.tell(network.ahead[0].name, epoch.number, epoch.epochs, epoch.seconds_left),
             stop=stop,
         )
-        return NetworkWay(network, images), describe_pixels(images)
+        return NetworkWay(network, images), describe_pixels(images.pixels)
     backbone = open_backbone(job.choices.backbone)
     job.tell(f"embedding with {backbone.name}", 0, len(images))
     features = embed_images(

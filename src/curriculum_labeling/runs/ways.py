@@ -12,9 +12,9 @@ import torch
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Learner
 from curriculum_labeling.runs.clock import Clock, Work
+from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePart, network_name
 from curriculum_labeling.vision.devices import numbers_for
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
-from curriculum_labeling.vision.model_folder import Delivered, NetworkPart, ProbePart
 from curriculum_labeling.vision.probe import ProbeLearner, ProbeModel
 from curriculum_labeling.vision.schedule import Budget
 from curriculum_labeling.vision.training import seconds_per_step
@@ -95,9 +95,10 @@ class NetworkWay:
 
     def deliver(self, model: ImageModel, temperature: float) -> Delivered:
         """The network with its preprocessing."""
-        network = str(self.learner.config.network)
-        resolution = self.images.pixels.shape[1]
-        return Delivered(self.images.classes, resolution, temperature, NetworkPart(network, model.scorer))
+        config, scorer = self.learner.config, model.scorer
+        name = network_name(config.network)
+        part = NetworkPart(scorer.network, name, scorer.preprocessing, config.flip_scoring, scorer.device)
+        return Delivered(self.images.classes, self.images.pixels.shape[1], temperature, part)
 
 
 @dataclass
@@ -119,8 +120,9 @@ class FeatureWay:
 
     def deliver(self, model: ProbeModel, temperature: float) -> Delivered:
         """Backbone and probe."""
-        parts = (self.backbone, model.weight, model.bias, model.mean, model.scale)
-        return Delivered(self.images.classes, self.backbone.resolution, temperature, ProbePart(*parts))
+        arrays = (part.astype(np.float64) for part in (model.weight, model.bias, model.mean, model.scale))
+        part = ProbePart(self.backbone, *arrays)
+        return Delivered(self.images.classes, self.backbone.resolution, temperature, part)
 
 
 def _chunked(logits: Callable[[IntArray], FloatArray], rows: IntArray, classes: int) -> FloatArray:
