@@ -111,7 +111,11 @@ def report(run: Path, /) -> int:
 
 @app.command
 def export(
-    run: Path, /, *, format_: Annotated[Literal["onnx", "safetensors"], Parameter(name="--format")], out: Path | None = None
+    run: Path,
+    /,
+    *,
+    format_: Annotated[Literal["onnx", "safetensors"], Parameter(name="--format")],
+    out: Path | None = None,
 ) -> int:
     """Write the model of a RUN for other programs: preprocessing and class names are inside.
 
@@ -130,7 +134,9 @@ def export(
 
 
 @app.command
-def suggest(run: Path, /, *, number: Annotated[int, Parameter(name=["--number", "-n"])] = 50, out: Path | None = None) -> int:
+def suggest(
+    run: Path, /, *, number: Annotated[int, Parameter(name=["--number", "-n"])] = 50, out: Path | None = None
+) -> int:
     """The images of a RUN most worth labeling next: uncertain, and unlike each other.
 
     Parameters

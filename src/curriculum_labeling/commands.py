@@ -50,9 +50,7 @@ def run_fit(
             job = begin(labeled, unlabeled, out, options, force=force, show=show, stop=stop)
         else:
             sources = None if labeled is None or unlabeled is None else (labeled, unlabeled)
-            job, changed = continue_run(
-                before, corrections, sources, out, options, force=force, show=show, stop=stop
-            )
+            job, changed = continue_run(before, corrections, sources, out, options, force=force, show=show, stop=stop)
             console.print(f"{changed:,} labels are new or corrected since {escape(str(before))}.")
         screen.show_plan(console, job, estimate_seconds(job.choices, job.listing))
         return finish(console, job)

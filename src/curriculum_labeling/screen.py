@@ -34,8 +34,11 @@ def show_plan(console: Console, job: Job, seconds: float | None) -> None:
     """What was chosen, why, and how long it will take, before anything starts."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     labeled = int((job.listing.labels >= 0).sum())
-    table.add_row("images", f"{labeled:,} labeled in {len(job.listing.classes)} classes, "
-                            f"{len(job.listing) - labeled:,} unlabeled", "")
+    table.add_row(
+        "images",
+        f"{labeled:,} labeled in {len(job.listing.classes)} classes, {len(job.listing) - labeled:,} unlabeled",
+        "",
+    )
     for name, value in plan_lines(job.choices):
         table.add_row(name, escape(value), f"[dim]{escape(job.choices.reasons.get(name, ''))}[/dim]")
     if seconds is not None:
@@ -73,8 +76,9 @@ def progress_of(console: Console) -> Iterator[Show]:
         task = progress.add_task("starting", total=None, left="")
 
         def show(stage: Stage) -> None:
-            progress.update(task, description=escape(stage.name), total=stage.total, completed=stage.done,
-                            left=_left(stage))
+            progress.update(
+                task, description=escape(stage.name), total=stage.total, completed=stage.done, left=_left(stage)
+            )
 
         yield show
 

@@ -20,7 +20,9 @@ def test_an_existing_run_is_not_overwritten(tmp_path):
     with pytest.raises(RunError, match=r"already holds an unfinished run; go on with `curriculum resume .*--force"):
         create_run(tmp_path)
     Run(tmp_path).write(OUTCOME, {})
-    with pytest.raises(RunError, match=r"already holds a finished run; choose another --out, or replace it with --force"):
+    with pytest.raises(
+        RunError, match=r"already holds a finished run; choose another --out, or replace it with --force"
+    ):
         create_run(tmp_path)
     create_run(tmp_path, force=True)
     assert list(tmp_path.iterdir()) == []

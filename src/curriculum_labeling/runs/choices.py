@@ -128,9 +128,7 @@ def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[st
     return None
 
 
-def _resolution(
-    options: FitOptions, side: int, backbone: str | None, machine: Machine, reasons: dict[str, str]
-) -> int:
+def _resolution(options: FitOptions, side: int, backbone: str | None, machine: Machine, reasons: dict[str, str]) -> int:
     if options.resolution is not None:
         return options.resolution
     if backbone is not None:
@@ -138,7 +136,9 @@ def _resolution(
         return 224
     most = 224 if machine.accelerated else SMALL_PHOTO
     chosen = max(8, min(side, most))
-    reasons["resolution"] = f"images have {side} pixels" + (f", and {most} are affordable here" if chosen < side else "")
+    reasons["resolution"] = f"images have {side} pixels" + (
+        f", and {most} are affordable here" if chosen < side else ""
+    )
     return chosen
 
 

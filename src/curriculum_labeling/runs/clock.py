@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from curriculum_labeling.runs.directory import Run
 
@@ -33,7 +34,7 @@ class Clock:
     def __init__(self, run: Run, minutes: float | None) -> None:
         self.run = run
         self.minutes = minutes
-        known = run.read(CLOCK) if run.has(CLOCK) else {"seconds": 0.0, "steps": {}}
+        known: dict[str, Any] = run.read(CLOCK) if run.has(CLOCK) else {"seconds": 0.0, "steps": {}}
         self._before = float(known["seconds"])
         self._start = time.monotonic()
         self.steps: dict[str, int] = known["steps"]

@@ -102,4 +102,3 @@ def gather_held_out(courses: list[Course], logits: dict[str, list[FloatArray]], 
         np.concatenate([np.stack(logits[course.name]) for course in used], axis=1),
         how,
     )
-

@@ -72,4 +72,3 @@ def seconds_per_step(choices: Choices, classes: int) -> float:
         learner.config = replace(config, budget=Budget(steps=steps))
         times.append(learner.fit(Labels.of(np.arange(len(images)), images.labels), seed=0).seconds)
     return max(1e-4, (times[1] - times[0]) / TRIED_STEPS)
-

@@ -18,9 +18,11 @@ from safetensors.torch import save
 from curriculum_labeling.data import cache
 from curriculum_labeling.data.atomic import write_atomically
 from curriculum_labeling.data.check import DataCheck, check_data
+from curriculum_labeling.data.decode import UnreadableImage
 from curriculum_labeling.data.describe import describe_pixels
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.data.sizes import read_sizes
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.runs import records, tables
 from curriculum_labeling.runs.choices import Choices
@@ -141,8 +143,10 @@ def check_rows(job: Job, images: Images, features: FloatArray) -> Rows:
     if job.run.has(CHECK):
         check = DataCheck.from_json(job.run.read(CHECK))
     else:
-        unreadable = [(one["path"], one["reason"]) for one in known["unreadable"]]
-        check = check_data(images, labeled, unlabeled, unreadable=unreadable, features=features)
+        unreadable = [UnreadableImage(one["path"], one["reason"]) for one in known["unreadable"]]
+        embedded = features if job.choices.backbone else None
+        sizes = read_sizes(images.paths or ())
+        check = check_data(images, labeled, unlabeled, unreadable, embedded, sizes=sizes)
         if check.errors:
             raise ValueError(check.errors[0])
         job.run.write(CHECK, check.to_json())
@@ -154,7 +158,6 @@ def check_rows(job: Job, images: Images, features: FloatArray) -> Rows:
 def schedule(job: Job, way: NetworkWay, courses: list[Course], rows: Rows) -> None:
     """Tell the learner which trainings are ahead, and how long each may take."""
     learner = way.learner
-    assert isinstance(learner, TimedImageLearner)
     n = len(rows.labels) + len(rows.unlabeled)
     learner.clock = job.clock
     learner.ahead = work_of(courses, job.choices.pacing.rounds, len(rows.unlabeled))
@@ -213,4 +216,3 @@ def deliver(job: Job, way: Way, model: Any, rows: Rows, held_out: HeldOut | None
     run.write(OUTCOME, outcome.to_json(job.clock.seconds))
     for folder in (CHECKPOINTS, FOLDS):
         shutil.rmtree(run / folder, ignore_errors=True)
-

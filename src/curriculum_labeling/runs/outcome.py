@@ -34,7 +34,9 @@ class Outcome:
             "last": self.last,
             "why": self.why,
             "verdict": str(self.gain),
-            "gain": {name: getattr(self.gain, name) for name in ("estimate", "low", "high", "labels_only", "curriculum", "n")},
+            "gain": {
+                name: getattr(self.gain, name) for name in ("estimate", "low", "high", "labels_only", "curriculum", "n")
+            },
             "calibration": {"temperature": self.temperature, "how": how},
             "seconds": seconds,
             "finished": True,

@@ -216,5 +216,3 @@ def _link_cache(old: Path, new: Path) -> None:
                 os.link(file, target)
             except OSError:
                 target.write_bytes(file.read_bytes())
-
-

@@ -16,6 +16,7 @@ class StopRequest:
         self.asked = False
 
     def __call__(self) -> bool:
+        """Whether a stop was asked for."""
         return self.asked
 
     def check(self) -> None:

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 
 from curriculum_labeling.data.images import Images
-from curriculum_labeling.labels import FloatArray, IntArray, Labels, Learner
+from curriculum_labeling.labels import FloatArray, IntArray, Labels
 from curriculum_labeling.runs.clock import Clock, Work
 from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePart, network_name
 from curriculum_labeling.vision.devices import numbers_for
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
-from curriculum_labeling.vision.probe import ProbeLearner, ProbeModel
+from curriculum_labeling.vision.probe import ProbeLearner
 from curriculum_labeling.vision.schedule import Budget
 from curriculum_labeling.vision.training import seconds_per_step
 
 CHUNK = 2048
-
-
-class Way(Protocol):
-    """What a run needs to know of a way to learn."""
-
-    learner: Learner
-
-    def logits(self, model: Any, rows: IntArray) -> FloatArray:
-        """Logits (n, C) of these rows."""
-        ...
-
-    def tensors(self, model: Any) -> dict[str, torch.Tensor]:
-        """The weights of a model by name."""
-        ...
-
-    def deliver(self, model: Any, temperature: float) -> Delivered:
-        """The model as it goes into the model folder."""
-        ...
 
 
 class TimedImageLearner(ImageLearner):
@@ -82,18 +64,19 @@ class TimedImageLearner(ImageLearner):
 class NetworkWay:
     """A network, trained from scratch in every round."""
 
-    learner: ImageLearner
+    learner: TimedImageLearner
     images: Images
 
-    def logits(self, model: ImageModel, rows: IntArray) -> FloatArray:
+    def logits(self, model: Any, rows: IntArray) -> FloatArray:
         """Logits (n, C), a chunk of images at a time."""
         return _chunked(lambda part: model.logits(self.images.pixels[part]), rows, len(self.images.classes))
 
-    def tensors(self, model: ImageModel) -> dict[str, torch.Tensor]:
+    def tensors(self, model: Any) -> dict[str, torch.Tensor]:
         """Weights and batch-norm statistics."""
-        return model.state_dict()
+        tensors: dict[str, torch.Tensor] = model.state_dict()
+        return tensors
 
-    def deliver(self, model: ImageModel, temperature: float) -> Delivered:
+    def deliver(self, model: Any, temperature: float) -> Delivered:
         """The network with its preprocessing."""
         config, scorer = self.learner.config, model.scorer
         name = network_name(config.network)
@@ -109,20 +92,23 @@ class FeatureWay:
     images: Images
     backbone: Any
 
-    def logits(self, model: ProbeModel, rows: IntArray) -> FloatArray:
+    def logits(self, model: Any, rows: IntArray) -> FloatArray:
         """Logits (n, C)."""
         return _chunked(model.logits, rows, len(self.images.classes))
 
-    def tensors(self, model: ProbeModel) -> dict[str, torch.Tensor]:
+    def tensors(self, model: Any) -> dict[str, torch.Tensor]:
         """Weights and biases of the probe, with the standardization of its features."""
         parts = {"weight": model.weight, "bias": model.bias, "mean": model.mean, "scale": model.scale}
         return {name: torch.from_numpy(np.ascontiguousarray(part, dtype=np.float32)) for name, part in parts.items()}
 
-    def deliver(self, model: ProbeModel, temperature: float) -> Delivered:
+    def deliver(self, model: Any, temperature: float) -> Delivered:
         """Backbone and probe."""
         arrays = (part.astype(np.float64) for part in (model.weight, model.bias, model.mean, model.scale))
         part = ProbePart(self.backbone, *arrays)
         return Delivered(self.images.classes, self.backbone.resolution, temperature, part)
+
+
+Way = NetworkWay | FeatureWay
 
 
 def _chunked(logits: Callable[[IntArray], FloatArray], rows: IntArray, classes: int) -> FloatArray:

@@ -125,9 +125,7 @@ class ImageLearner:
             trained = Trained(network.eval(), saved.progress["seconds"])
         else:
             with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-                trained = train(
-                    network, feed, store=store, watch=self.watch, round_number=self.fits, stop=self.stop
-                )
+                trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits, stop=self.stop)
             if store is not None and feed.group.rank == 0:
                 done = {"finished": True, "seconds": trained.seconds}
                 store.save("model", trained.network.state_dict(), done)

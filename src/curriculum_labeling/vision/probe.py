@@ -86,7 +86,7 @@ class ProbeLearner:
         object.__setattr__(self, "_mean", mean)
         object.__setattr__(self, "_scale", scale)
 
-    def fit(self, labels: Labels, *, seed: int) -> ProbeModel:  # noqa: ARG002 (nothing here is drawn)
+    def fit(self, labels: Labels, *, seed: int) -> ProbeModel:
         """A new probe, from zero weights; the problem is convex, so the seed changes nothing."""
         if self.stop is not None and self.stop():
             raise KeyboardInterrupt
@@ -114,9 +114,7 @@ class ProbeLearner:
         return f"{len(labels):07d}-rows-{mark.hexdigest()}"
 
 
-def fit_softmax(
-    x: Float32, classes: IntArray, weights: Float32, count: int, penalty: float
-) -> tuple[Float32, Float32]:
+def fit_softmax(x: Float32, classes: IntArray, weights: Float32, count: int, penalty: float) -> tuple[Float32, Float32]:
     """Weights (C, D) and biases (C,) that minimize the weighted cross-entropy plus penalty/2 · |weights|².
 
     The loss is a sum over rows, so that the penalty counts for less as rows come in.
