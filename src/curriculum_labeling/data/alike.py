@@ -37,9 +37,9 @@ def detail_signs(thumbnails: Thumbnails, bits: int) -> BoolArray:
     """Signs of random projections of the fine structure: like pictures have most of them in common."""
     detail = _detail(thumbnails.luma.astype(np.float32))
     detail[_square(detail) < PLAIN] = 0
-    points = detail[0].size if len(detail) else 1
-    projection = np.random.default_rng(0).normal(size=(points, bits)).astype(np.float32)
-    signs: BoolArray = detail.reshape(len(detail), points) @ projection > 0
+    points = detail.reshape(len(detail), -1)
+    projection = np.random.default_rng(0).normal(size=(points.shape[1], bits)).astype(np.float32)
+    signs: BoolArray = points @ projection > 0
     return signs
 
 

@@ -45,6 +45,8 @@ class Duplicates:
 
 def find_duplicates(pixels: PixelArray) -> Duplicates:
     """Groups of images N×H×W×3 (or ×1) that are the same, exactly or but for compression, size and brightness."""
+    if not len(pixels):
+        return Duplicates(np.arange(0), np.arange(0))
     thumbnails = take_thumbnails(pixels)
     exact = _same_pixels(pixels, thumbnails)
     firsts = np.flatnonzero(exact == np.arange(len(exact)))
@@ -122,7 +124,7 @@ def _bits(thumbnails: Thumbnails) -> BoolArray:
 
 
 def _row_chunks(n: int) -> Iterator[IntArray]:
-    return (np.arange(start, min(start + ROWS_AT_ONCE, n)) for start in range(0, max(n, 1), ROWS_AT_ONCE))
+    return (np.arange(start, min(start + ROWS_AT_ONCE, n)) for start in range(0, n, ROWS_AT_ONCE))
 
 
 def _packed(bits: BoolArray) -> NDArray[np.uint64]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curriculum_labeling.data.foreign import take_rows
 from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Scores
 
 POOL_FACTOR, LEAST_POOL = 10, 1000
@@ -144,10 +145,7 @@ def _apart(cosine: Floats) -> Floats:
 
 
 def _directions(features: Any, rows: IntArray) -> Floats:
-    taken = np.asarray(features[rows], dtype=np.float32)
-    if not np.isfinite(taken).all():
-        bad = int((~np.isfinite(taken).all(axis=1)).sum())
-        raise ValueError(f"features must be finite, got NaN or infinity in {bad} of {len(taken)} rows.")
+    taken = take_rows(features, rows)
     length = np.linalg.norm(taken, axis=1, keepdims=True)
     return np.asarray(taken / np.where(length > 0, length, 1), dtype=np.float32)
 
