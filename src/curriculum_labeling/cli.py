@@ -17,9 +17,11 @@ app = App(
     name="curriculum",
     help="A few labels and many unlabeled images in; a model, a label for every image and a report out.",
     version=curriculum_labeling.__version__,
-    help_format="plaintext",
+    help_format="markdown",
+    default_parameter=Parameter(negative_iterable=()),
 )
 Options = Annotated[FitOptions, Parameter(name="*")]
+Flag = Annotated[bool, Parameter(negative="")]
 DEFAULTS = FitOptions()
 USAGE, INTERRUPTED = 2, 130
 
@@ -32,7 +34,7 @@ def fit(
     *,
     out: Path = Path("run"),
     options: Options = DEFAULTS,
-    force: bool = False,
+    force: Flag = False,
     continue_: Annotated[Path | None, Parameter(name="--continue")] = None,
     corrections: Path | None = None,
     config: Path | None = None,  # noqa: ARG001 (read by main, so that the command line has the last word)
@@ -154,7 +156,7 @@ def suggest(
 
 
 @app.command
-def demo(*, out: Path = Path("demo-output"), force: bool = False) -> int:
+def demo(*, out: Path = Path("demo-output"), force: Flag = False) -> int:
     """The main job on embedded data: digits as image files, 5 labels each. A minute or two.
 
     Parameters

@@ -43,8 +43,8 @@ def show_plan(console: Console, job: Job, seconds: float | None) -> None:
         table.add_row(name, escape(value), f"[dim]{escape(job.choices.reasons.get(name, ''))}[/dim]")
     if seconds is not None:
         table.add_row("time", f"about {duration(seconds)}", "[dim]estimated on this machine[/dim]")
-    table.add_row("run directory", escape(str(job.run.folder)), "")
     console.print(table)
+    console.print(f"run directory  {escape(str(job.run.folder))}", soft_wrap=True, highlight=False)
 
 
 def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
@@ -85,15 +85,12 @@ def progress_of(console: Console) -> Iterator[Show]:
 
 def show_outcome(console: Console, job: Job, outcome: Outcome, report: Path | None) -> None:
     """The verdict, and where everything is."""
-    console.print(f"[bold]{escape(str(outcome.gain))}[/bold]")
-    console.print(escape(f"{outcome.why[0].upper()}{outcome.why[1:]}."))
+    console.print(f"[bold]{escape(str(outcome.gain))}[/bold]", soft_wrap=True)
+    console.print(escape(f"{outcome.why[0].upper()}{outcome.why[1:]}."), soft_wrap=True)
     rows = [("labels for every image", "ledger.csv"), ("what to label next", "suggestions.csv"), ("model", "model")]
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    rows += [("report", report.name)] if report is not None else []
     for name, file in rows:
-        table.add_row(name, escape(str(job.run / file)))
-    if report is not None:
-        table.add_row("report", escape(str(report)))
-    console.print(table)
+        console.print(f"{name:<24}{escape(str(job.run / file))}", soft_wrap=True, highlight=False)
     console.print(f"Done in {duration(job.clock.seconds)}.")
 
 

@@ -17,14 +17,14 @@ def held_out(*right, n=100):
 
 
 def test_the_best_round_is_delivered_and_the_later_of_equals():
-    outcome = conclude(held_out(60, 80, 80, 70), 3, "auto")
+    outcome = conclude(held_out(60, 80, 80, 70), 3, "best")
     assert outcome.delivered == 2
     assert outcome.gain.helped is True
     assert "round 2 is delivered: 80.0% on held-out labels" in outcome.why
 
 
 def test_labels_only_is_delivered_where_every_round_is_worse():
-    outcome = conclude(held_out(80, 60, 70), 2, "auto")
+    outcome = conclude(held_out(80, 60, 70), 2, "best")
     assert outcome.delivered == 0
     assert outcome.gain.estimate == pytest.approx(-0.1)
     assert "labels only is delivered" in outcome.why
@@ -37,19 +37,19 @@ def test_the_last_round_is_delivered_as_asked_with_a_word_of_warning():
 
 
 def test_without_held_out_labels_nothing_is_claimed():
-    outcome = conclude(None, 3, "auto")
+    outcome = conclude(None, 3, "best")
     assert (outcome.delivered, outcome.gain.estimate, outcome.temperature) == (3, None, 1.0)
     assert "not measured" in outcome.to_json(1.0)["verdict"]
 
 
 def test_overconfident_scores_get_a_temperature_above_one():
-    outcome = conclude(held_out(60, 60, n=200), 1, "auto")
+    outcome = conclude(held_out(60, 60, n=200), 1, "best")
     assert outcome.temperature > 1
     assert outcome.calibrated_on == 200
 
 
 def test_few_held_out_labels_are_no_reason_to_calibrate():
-    assert conclude(held_out(5, 6, n=10), 1, "auto").temperature == 1.0
+    assert conclude(held_out(5, 6, n=10), 1, "best").temperature == 1.0
 
 
 def test_the_interval_holds_the_share_and_stays_within_bounds():

@@ -29,6 +29,8 @@ SORTINGS, NEIGHBORS = 24, 6
 MOST_SIGNS_APART = 20
 FLAT = 1.0  # a coefficient this small is noise: in plain images it must not decide a bit
 ROWS_AT_ONCE = 1 << 13
+# Below this, two drawings of one digit cannot be told from two copies of one drawing.
+LEAST_SIDE = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ def find_duplicates(pixels: PixelArray) -> Duplicates:
         return Duplicates(np.arange(0), np.arange(0))
     thumbnails = take_thumbnails(pixels)
     exact = _same_pixels(pixels, thumbnails)
+    if min(pixels.shape[1:3]) < LEAST_SIDE:
+        return Duplicates(exact, exact)
     firsts = np.flatnonzero(exact == np.arange(len(exact)))
     near = firsts[_near(thumbnails.take(firsts))]
     return Duplicates(exact, near[np.searchsorted(firsts, exact)])

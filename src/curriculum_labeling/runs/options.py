@@ -47,9 +47,9 @@ class FitOptions:
         predicted class, "labeled" follows the labels you gave, "estimated" the model's own count.
     validation : str
         How accuracy is measured: "auto", "none", a number of folds such as 5, or a share of the labels such as 0.2.
-    deliver : {"auto", "last", "best"}
-        Which round becomes the model: "auto" and "best" take the round that is best on held-out labels, never
-        knowingly one worse than labels only; "last" is the paper's.
+    deliver : {"best", "last"}
+        Which round becomes the model: "best" on held-out labels, so never knowingly one worse than labels only, or
+        the "last", as in the paper.
     unreadable : {"skip", "fail"}
         Whether files that cannot be read are left out, or stop the run before training.
     truth : path
@@ -73,7 +73,7 @@ class FitOptions:
     percentiles: tuple[float, ...] | None = None
     balance: Literal["auto", "none", "per-class", "labeled", "estimated"] = "auto"
     validation: str = "auto"
-    deliver: Literal["auto", "last", "best"] = "auto"
+    deliver: Literal["best", "last"] = "best"
     unreadable: Literal["skip", "fail"] = "skip"
     truth: Path | None = None
     seed: int = 0

@@ -1,0 +1,269 @@
+"""The command, as a user meets it: real files, real processes."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from curriculum_labeling.cli import main
+
+QUICK = ["--passes", "0.5", "--validation", "none", "--step", "100", "--threads", "1"]
+
+
+def picture(c, rng, side=16):
+    """A noisy picture whose color says its class."""
+    image = np.full((side, side, 3), 60) + rng.integers(0, 60, (side, side, 3))
+    image[..., c] += 100
+    return Image.fromarray(image.astype(np.uint8))
+
+
+def lay_out(folder, classes=("blue", "green", "red"), labeled=4, unlabeled=10):
+    rng = np.random.default_rng(0)
+    lines = [("path", "label")]
+    for c, name in enumerate(classes):
+        (folder / "labeled" / name).mkdir(parents=True)
+        (folder / "unlabeled").mkdir(exist_ok=True)
+        for i in range(labeled):
+            picture(c, rng).save(folder / "labeled" / name / f"{i}.png")
+        for i in range(unlabeled):
+            picture(c, rng).save(folder / "unlabeled" / f"{c}-{i}.png")
+            lines.append((f"unlabeled/{c}-{i}.png", name))
+    with open(folder / "truth.csv", "w", newline="") as file:
+        csv.writer(file).writerows(lines)
+    return folder
+
+
+@pytest.fixture
+def photos(tmp_path):
+    return lay_out(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """One finished run that several tests look at."""
+    folder = lay_out(tmp_path_factory.mktemp("photos"))
+    options = ["--passes", "2", "--validation", "2", "--step", "50", "--threads", "1"]
+    assert main(fit(folder, *options, "--truth", str(folder / "truth.csv"))) == 0
+    return folder
+
+
+def fit(folder, *options):
+    return ["fit", str(folder / "labeled"), str(folder / "unlabeled"), "--out", str(folder / "run"), *options]
+
+
+def refused(capsys, *command):
+    """The one sentence on standard error of a command that exits with 2."""
+    assert main(list(command)) == 2
+    error = capsys.readouterr().err.strip()
+    assert "Traceback" not in error
+    return error
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_run_leaves_everything_it_promises(finished):
+    run = finished / "run"
+    names = {"config.json", "images.json", "check.json", "held_out.json", "outcome.json", "ledger.csv"}
+    assert names | {"suggestions.csv", "report.html", "model", "rounds"} <= {path.name for path in run.iterdir()}
+    assert not (run / "checkpoints").exists()
+    for t in range(3):
+        assert {"metrics.json", "model.safetensors", "scores.npz"} == {p.name for p in (run / f"rounds/{t}").iterdir()}
+    ledger = read_csv(run / "ledger.csv")
+    assert len(ledger) == 30
+    assert {line["label"] for line in ledger} <= {"blue", "green", "red"}
+    assert all(0 <= float(line["probability"]) <= 1 and Path(line["path"]).is_file() for line in ledger)
+    assert {line["first_round"] for line in ledger} <= {"1", "2"}
+
+
+def test_the_last_round_took_every_image_and_truth_is_compared(finished):
+    metrics = json.loads((finished / "run/rounds/2/metrics.json").read_text())
+    assert metrics["selected"] == 30
+    assert 0 <= metrics["truth_accuracy"] <= 1
+    assert metrics["held_out"]["n"] == 12
+
+
+def test_predictions_come_for_files_and_folders(finished, tmp_path, capsys):
+    out = tmp_path / "found.csv"
+    (finished / "unlabeled" / "notes.png").write_text("no image")
+    assert main(["predict", str(finished / "run"), str(finished / "unlabeled"), "--out", str(out)]) == 0
+    (finished / "unlabeled" / "notes.png").unlink()
+    lines = read_csv(out)
+    assert len(lines) == 31
+    assert sum(bool(line["error"]) for line in lines) == 1
+    capsys.readouterr()
+    assert main(["predict", str(finished / "run/model"), str(finished / "unlabeled/0-0.png")]) == 0
+    assert "0-0.png" in capsys.readouterr().out
+
+
+def test_predictions_agree_with_the_ledger(finished, tmp_path):
+    out = tmp_path / "found.csv"
+    main(["predict", str(finished / "run"), str(finished / "unlabeled"), "--out", str(out)])
+    ledger = {line["path"]: line for line in read_csv(finished / "run/ledger.csv")}
+    for line in read_csv(out):
+        assert line["label"] == ledger[line["path"]]["label"]
+        assert abs(float(line["confidence"]) - float(ledger[line["path"]]["probability"])) < 1e-4
+
+
+def test_the_report_can_be_written_again(finished):
+    (finished / "run/report.html").unlink()
+    assert main(["report", str(finished / "run")]) == 0
+    assert "blue" in (finished / "run/report.html").read_text()
+
+
+def test_suggestions_come_in_any_number(finished, tmp_path):
+    assert main(["suggest", str(finished / "run"), "-n", "5", "--out", str(tmp_path / "next.csv")]) == 0
+    assert 1 <= len(read_csv(tmp_path / "next.csv")) <= 5
+
+
+@pytest.mark.parametrize("kind", ["onnx", "safetensors"])
+def test_the_model_can_be_exported(finished, tmp_path, kind):
+    out = tmp_path / f"model.{kind}"
+    assert main(["export", str(finished / "run"), "--format", kind, "--out", str(out)]) == 0
+    assert out.stat().st_size > 1000
+
+
+def test_corrected_labels_are_continued_with(finished, tmp_path, capsys):
+    corrections = finished / "fixed.csv"
+    corrections.write_text("path,label\nunlabeled/0-0.png,blue\nunlabeled/1-0.png,green\n")
+    command = ["fit", "--continue", str(finished / "run"), "--corrections", str(corrections)]
+    assert main([*command, "--out", str(tmp_path / "run"), *QUICK]) == 0
+    assert "2 labels are new or corrected" in capsys.readouterr().out
+    images = json.loads((tmp_path / "run/images.json").read_text())
+    assert len(images["labeled"]) == 14
+    assert "needs new or corrected labels" in refused(
+        capsys, "fit", "--continue", str(finished / "run"), "--out", str(tmp_path / "again")
+    )
+
+
+def test_a_yaml_file_gives_options_and_the_command_line_has_the_last_word(photos):
+    (photos / "fit.yaml").write_text("passes: 0.5\nvalidation: none\nstep: 100\nseed: 3\nthreads: 1\n")
+    assert main(fit(photos, "--config", str(photos / "fit.yaml"), "--seed", "4")) == 0
+    options = json.loads((photos / "run/config.json").read_text())["options"]
+    assert (options["passes"], options["seed"]) == (0.5, 4)
+
+
+def test_an_unknown_option_in_a_yaml_file_is_named(photos, capsys):
+    (photos / "fit.yaml").write_text("minuts: 3\n")
+    assert "minuts" in refused(capsys, *fit(photos, "--config", str(photos / "fit.yaml")))
+    assert "--config must be a YAML file" in refused(capsys, *fit(photos, "--config", "nowhere.yaml"))
+
+
+@pytest.mark.parametrize("content", ["[1, 2", "- 3", "passes: [", "\x00", "passes: {a: 1}"])
+def test_a_damaged_yaml_file_is_one_sentence(photos, capsys, content):
+    (photos / "fit.yaml").write_text(content)
+    assert refused(capsys, *fit(photos, "--config", str(photos / "fit.yaml")))
+
+
+def test_bad_input_is_one_sentence(photos, tmp_path, capsys):
+    assert "Did you mean --minutes" in refused(capsys, *fit(photos, "--minuts", "3"))
+    assert 'Did you mean "heavy"' in refused(capsys, *fit(photos, "--augmentation", "hevy"))
+    assert "LABELED must be" in refused(capsys, "fit", str(tmp_path / "none"), str(photos))
+    assert "needs LABELED and UNLABELED" in refused(capsys, "fit")
+    assert "needs LABELED and UNLABELED" in refused(capsys, "fit", str(photos))
+    assert "--corrections must come with --continue" in refused(capsys, *fit(photos, "--corrections", "x.csv"))
+    assert "--device must be" in refused(capsys, *fit(photos, "--device", "tpux"))
+    assert "network must be one of" in refused(capsys, *fit(photos, "--network", "resnet-99"))
+    assert "features" in refused(capsys, *fit(photos, "--features", "nonsense"))
+    assert "RUN must be" in refused(capsys, "resume", str(tmp_path / "none"))
+    assert "RUN must be" in refused(capsys, "report", str(photos))
+    assert "needs image files" in refused(capsys, "predict", str(photos))
+    assert not (photos / "run").exists()
+
+
+def test_an_image_under_two_classes_stops_the_run(photos, capsys):
+    (photos / "labeled/red/again.png").write_bytes((photos / "labeled/blue/0.png").read_bytes())
+    assert "blue" in refused(capsys, *fit(photos, *QUICK))
+
+
+def test_unreadable_images_are_skipped_or_stop_the_run(photos, capsys):
+    (photos / "unlabeled/broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not really")
+    assert "1 of 43 files cannot be read" in refused(capsys, *fit(photos, *QUICK, "--unreadable", "fail"))
+    assert main(fit(photos, *QUICK, "--force")) == 0
+    assert json.loads((photos / "run/images.json").read_text())["unreadable"][0]["path"].endswith("broken.jpg")
+
+
+def test_extreme_sizes_go_through(photos):
+    Image.new("RGB", (5000, 4000), "blue").save(photos / "unlabeled/huge.jpg")
+    Image.new("RGB", (1, 1), "red").save(photos / "unlabeled/dot.png")
+    assert main(fit(photos, *QUICK)) == 0
+
+
+def test_hostile_names_are_text(tmp_path):
+    folder = lay_out(tmp_path, classes=("=1+1", "<script>alert(1)</script>".replace("/", "∕"), "a,b\"'"))
+    os.rename(folder / "unlabeled/0-0.png", folder / "unlabeled/=cmd|' !A0.png")
+    assert main(fit(folder, *QUICK)) == 0
+    text = (folder / "run/report.html").read_text()
+    assert "<script>alert(1)" not in text
+    for line in read_csv(folder / "run/ledger.csv"):
+        assert not line["label"].startswith("=")
+
+
+def test_a_finished_run_is_kept_without_force(finished, capsys):
+    assert "already holds a finished run" in refused(capsys, *fit(finished))
+    assert main(["resume", str(finished / "run")]) == 0
+    assert "nothing to resume" in capsys.readouterr().out
+
+
+def start(folder, *options):
+    command = [sys.executable, "-m", "curriculum_labeling.cli", *fit(folder, *options)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_run_resumes_to_the_very_same_result(photos, number):
+    options = ["--passes", "20", "--validation", "2", "--step", "50", "--threads", "1"]
+    with start(photos, *options) as process:
+        deadline = time.monotonic() + 300
+        while not list((photos / "run").glob("checkpoints/*/progress.json")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.send_signal(number)
+        said = process.communicate(timeout=300)[0]
+    assert process.returncode == (-9 if number == signal.SIGKILL else 130)
+    if number != signal.SIGKILL:
+        assert "curriculum resume" in said
+    assert main(["resume", str(photos / "run")]) == 0
+    undisturbed = fit(photos, *options)
+    undisturbed[4] = str(photos / "undisturbed")
+    assert main(undisturbed) == 0
+    for name in ("ledger.csv", "rounds/2/model.safetensors", "model/weights.safetensors", "suggestions.csv"):
+        assert (photos / "run" / name).read_bytes() == (photos / "undisturbed" / name).read_bytes(), name
+
+
+def test_a_full_disk_is_told_and_the_run_resumes(photos):
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000));"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "from curriculum_labeling.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    full = subprocess.run([sys.executable, "-c", code, *fit(photos, *QUICK)], capture_output=True, text=True)
+    assert full.returncode == 2, full.stderr
+    assert "Traceback" not in full.stderr
+    assert "File too large" in full.stderr
+    assert main(["resume", str(photos / "run")]) == 0
+    assert (photos / "run/report.html").is_file()
+
+
+def test_a_run_of_another_version_is_not_resumed(photos, capsys):
+    assert main(fit(photos, *QUICK)) == 0
+    (photos / "run/outcome.json").unlink()
+    config = json.loads((photos / "run/config.json").read_text())
+    (photos / "run/config.json").write_text(json.dumps({**config, "version": "0.0.0"}))
+    assert "was begun with version 0.0.0" in refused(capsys, "resume", str(photos / "run"))
+
+
+def test_help_names_every_command(capsys):
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(name in text for name in ("fit", "resume", "predict", "report", "export", "suggest", "demo"))
