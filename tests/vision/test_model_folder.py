@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from curriculum_labeling.vision import model_folder
 from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.model_folder import read_model, write_model
 from curriculum_labeling.vision.model_tensors import sha256_of
@@ -127,6 +128,36 @@ def test_a_writer_that_fails_leaves_the_old_model(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no room"):
         write_model(tmp_path / "model", network(temperature=2.0))
     assert read_model(tmp_path / "model").temperature == 1.0
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+class KilledError(BaseException):
+    pass
+
+
+@pytest.mark.parametrize(("call", "temperature"), [(1, 1.0), (2, 1.0), (3, 2.0)])
+def test_a_kill_around_the_renames_costs_no_model(tmp_path, monkeypatch, call, temperature):
+    write_model(tmp_path / "model", network(temperature=1.0))
+    calls, rename = [], model_folder.os.rename
+
+    def rename_or_die(source, target):
+        calls.append(target)
+        if len(calls) == call:
+            raise KilledError
+        rename(source, target)
+
+    def die_last(_):
+        raise KilledError
+
+    with monkeypatch.context() as patch:
+        # A killed process tidies nothing up.
+        patch.setattr(model_folder.os, "rename", rename_or_die)
+        patch.setattr(model_folder.shutil, "rmtree", lambda *_, **__: None)
+        patch.setattr(model_folder, "sync_folder", die_last)
+        with pytest.raises(KilledError):
+            write_model(tmp_path / "model", network(temperature=2.0))
+    model_folder._tidy(tmp_path / "model")
+    assert read_model(tmp_path / "model").temperature == temperature
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 

@@ -26,6 +26,7 @@ from curriculum_labeling.vision.networks import Factory
 __all__ = ["Delivered", "NetworkPart", "ProbePart", "read_model", "write_model"]
 
 CARD = "model.json"
+NEW, OLD = ".new.tmp", ".old.tmp"
 
 
 def write_model(folder: str | Path, model: Delivered) -> Path:
@@ -35,9 +36,8 @@ def write_model(folder: str | Path, model: Delivered) -> Path:
     check_rebuilds(model)
     tensors = tensors_of(model)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for leaving in folder.parent.glob(f".{folder.name}.*.tmp"):  # of a process that was killed while it wrote
-        shutil.rmtree(leaving)
-    new, old = (folder.with_name(f".{folder.name}.{os.getpid()}.{kind}.tmp") for kind in ("new", "old"))
+    _tidy(folder)
+    new, old = folder.with_name(f".{folder.name}{NEW}"), folder.with_name(f".{folder.name}{OLD}")
     new.mkdir()
     try:
         _fill(new, model, tensors)
@@ -45,8 +45,7 @@ def write_model(folder: str | Path, model: Delivered) -> Path:
             os.rename(folder, old)
         os.rename(new, folder)
     finally:
-        for leaving in (new, old):
-            shutil.rmtree(leaving, ignore_errors=True)
+        _tidy(folder)
     sync_folder(folder.parent)
     return folder
 
@@ -86,6 +85,15 @@ def _fill(folder: Path, model: Delivered, tensors: dict[str, Tensor]) -> None:
     _sync(folder / WEIGHTS)
     said = describe_model(model, sha256_of(folder / WEIGHTS), graph)
     write_atomically(folder / CARD, json.dumps(said, indent=1).encode())
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what a write leaves behind; one that failed or was killed between its renames gives the old model back."""
+    old = folder.with_name(f".{folder.name}{OLD}")
+    if old.exists() and not folder.exists():
+        os.rename(old, folder)
+    for leaving in (old, folder.with_name(f".{folder.name}{NEW}")):
+        shutil.rmtree(leaving, ignore_errors=True)
 
 
 def _check_replaceable(folder: Path) -> None:

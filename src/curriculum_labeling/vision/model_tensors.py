@@ -30,13 +30,14 @@ def wanted_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, tuple[tor
     return {f"{prefix}{name}": (tensor.dtype, tuple(tensor.shape)) for name, tensor in tensors.items()}
 
 
-def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
-    """Write tensors, each with memory of its own, as the format demands."""
-    # A copy in rows: what shares memory, or lies in channels_last, would be refused.
-    owned = {
-        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()
-    }
-    save_file(owned, path, metadata)
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors into a safetensors file."""
+    save_file(owned(tensors), path)
+
+
+def owned(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies in rows, each with memory of its own: the format takes no others."""
+    return {name: one.detach().cpu().clone(memory_format=torch.contiguous_format) for name, one in tensors.items()}
 
 
 def read_tensors(path: Path, wanted: Wanted) -> dict[str, Tensor]:

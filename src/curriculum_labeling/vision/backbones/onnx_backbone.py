@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,7 +99,8 @@ def open_onnx(
     onnxruntime: Any = require("onnxruntime", f"the backbone {name!r}", extra("export"))
     if not path.is_file():
         raise ValueError(f"backbone must be an ONNX file that exists, got {name!r}.")
-    digest = sha256(path.read_bytes()).hexdigest()
+    with open(path, "rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
     check_one_file(path)
     session = _session(onnxruntime, path)
     graph = _input(session, name)
