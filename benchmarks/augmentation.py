@@ -38,7 +38,7 @@ RESULTS = Path(__file__).parent.parent / "docs" / "results" / "augmentation.md"
 # (pixels, images at a time, bar)
 CASES = ((32, 128, 8.0), (32, 512, 8.0), (32, 1024, 8.0), (224, 64, 1.0), (224, 128, 1.0))
 # (pixels, rows per step, steps per turn, bar)
-IN_USE = ((32, 128, 16, 8.0), (224, 64, 2, 1.0))
+IN_USE = ((32, 128, 84, 8.0), (224, 128, 2, 1.0))
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ to warm up; mean ± std over turns, ratio of all turns together). Pixels are equ
 resamplings there.
 
 A call makes some 500 calls into torch whatever its size, which few small images do not outweigh. A row's pixels do
-not depend on its batch, so training augments several steps of small images at once (up to 4 MB of pixels) and then
+not depend on its batch, so training augments several steps of small images at once (up to 16 MB of pixels) and then
 takes them apart. *In use* is what a training of this batch size gets: row numbers in, batches of standardized floats
 out, through `vision/feed.py`; on Pillow's side the same reading and standardization around its loop.
 

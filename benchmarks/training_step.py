@@ -89,7 +89,8 @@ class PillowDataset(torch.utils.data.Dataset[tuple[Tensor, int]]):
 
     def __getitem__(self, row: int) -> tuple[Tensor, int]:
         one = slice(row, row + 1)
-        plan = Plan(*(getattr(self.plan, name)[one] for name in self.plan.__dataclass_fields__))
+        names = ("operations", "values", "shift_x", "shift_y", "flip", "boxes")
+        plan = Plan(*(getattr(self.plan, name)[one] for name in names))
         pixels = torch.from_numpy(pillow_loop.carry_out(self.data.pixels[one], plan)[0])
         return pixels.permute(2, 0, 1).float().div(255).sub(0.5).div(0.25), int(self.data.labels[row])
 
