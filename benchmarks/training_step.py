@@ -89,7 +89,8 @@ class PillowDataset(torch.utils.data.Dataset[tuple[Tensor, int]]):
 
     def __getitem__(self, row: int) -> tuple[Tensor, int]:
         one = slice(row, row + 1)
-        plan = Plan(*(getattr(self.plan, name)[one] for name in self.plan.__dataclass_fields__))
+        names = ("operations", "values", "shift_x", "shift_y", "flip", "boxes")
+        plan = Plan(*(getattr(self.plan, name)[one] for name in names))
         pixels = torch.from_numpy(pillow_loop.carry_out(self.data.pixels[one], plan)[0])
         return pixels.permute(2, 0, 1).float().div(255).sub(0.5).div(0.25), int(self.data.labels[row])
 
@@ -136,9 +137,10 @@ class OurLoop:
 
     def turn(self, steps: int) -> Turn:
         """Time these steps, after one to warm up."""
-        batches = self.feed.steps(self.state.step, self.state.step + steps + 1)
-        self._step(batches)
+        self._step(self.feed.steps(self.state.step, self.state.step + 1))
+        # A feed augments several steps at once: a new one, so that the turn has the work of its own steps in it.
         inside, start = 0.0, Clocks.now()
+        batches = self.feed.steps(self.state.step, self.state.step + steps)
         for _ in range(steps):
             inside += self._step(batches)
         return start.turn(steps, inside)
@@ -178,6 +180,7 @@ def ratio(ours: list[Turn], plain: list[Turn], measure: str) -> str:
 def report(turns: dict[str, list[Turn]], options: argparse.Namespace) -> str:
     """The page in docs/results."""
     again = f"--turns {options.turns} --steps {options.steps} --threads {options.threads} --write"
+    again += " --no-compile" if options.no_compile else ""
     load = os.getloadavg()[0]
     machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
     return f"""# One training step: ours against a plain loop

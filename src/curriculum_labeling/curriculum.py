@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from curriculum_labeling.labels import FloatArray, IntArray, Labels, Learner, Round
+from curriculum_labeling.labels import FloatArray, Group, IntArray, Labels, Learner, Round
 from curriculum_labeling.pacing import Pacing, PercentilePacing, select
 
 
@@ -21,6 +21,7 @@ def curriculum(
     pacing: Pacing | None = None,
     classes: int | None = None,
     seed: int = 0,
+    group: Group | None = None,
 ) -> Iterator[Round]:
     """Train on the labels, score the unlabeled rows, take the most confident, train anew, widen.
 
@@ -38,6 +39,9 @@ def curriculum(
         Number of classes; by default the highest class number among the labels, plus one.
     seed : int
         Every round's fit gets its own seed, derived from this one and the round's number.
+    group : Group, optional
+        Processes that run this together: each keeps the scores of its own share of the rows, all
+        select and train on the same.
     """
     pacing = pacing if pacing is not None else PercentilePacing()
     prior = class_shares(labeled, classes)
@@ -47,9 +51,9 @@ def curriculum(
     yield Round(0, labels, model, scores=None, threshold=None, percentile=None, entered=0, left=0, flipped=0)
 
     for t in range(1, pacing.rounds + 1):
-        scores = model.score(unlabeled)
-        selection = select(pacing, scores, t, prior=prior)
-        before, labels = labels, labeled.with_pseudo(scores, selection.mask)
+        scores = model.score(unlabeled) if group is None else group.score(model, unlabeled)
+        selection = select(pacing, scores, t, prior=prior, group=group)
+        before, labels = labels, labeled.with_pseudo(scores, selection.mask, group=group)
         model = learner.fit(labels, seed=round_seed(seed, t))
         entered, left, flipped = moves(before, labels)
         yield Round(

@@ -6,6 +6,7 @@ file, a line of a matrix or a tensor on a device, is known to the learner alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Protocol
@@ -56,15 +57,16 @@ class Labels:
         n = len(rows)
         return cls(rows, classes, n, np.ones(n), classes.copy(), np.zeros(n))
 
-    def with_pseudo(self, scores: Scores, selected: BoolArray) -> Labels:
-        """These labels, followed by the pseudo-labels of the selected rows of `scores`."""
+    def with_pseudo(self, scores: Scores, selected: BoolArray, *, group: Group | None = None) -> Labels:
+        """These labels, followed by the pseudo-labels of the selected rows of `scores`, of all processes in a group."""
+        chosen = scores.only(selected) if group is None else group.join(scores.only(selected))
         return Labels(
-            rows=np.concatenate([self.rows, scores.rows[selected]]),
-            classes=np.concatenate([self.classes, scores.classes[selected]]),
+            rows=np.concatenate([self.rows, chosen.rows]),
+            classes=np.concatenate([self.classes, chosen.classes]),
             given=self.given,
-            confidence=np.concatenate([self.confidence, scores.confidence[selected]]),
-            runner_up=np.concatenate([self.runner_up, scores.runner_up[selected]]),
-            runner_up_confidence=np.concatenate([self.runner_up_confidence, scores.runner_up_confidence[selected]]),
+            confidence=np.concatenate([self.confidence, chosen.confidence]),
+            runner_up=np.concatenate([self.runner_up, chosen.runner_up]),
+            runner_up_confidence=np.concatenate([self.runner_up_confidence, chosen.runner_up_confidence]),
         )
 
     def __len__(self) -> int:
@@ -129,6 +131,16 @@ class Scores:
         mass = others.sum(axis=1)
         return cls(rows, classes, -np.log1p(mass), runner_up, others[n, runner_up] / (1.0 + mass))
 
+    def only(self, selected: BoolArray) -> Scores:
+        """The scores of the selected rows."""
+        return Scores(*(getattr(self, one.name)[selected] for one in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Scores]) -> Scores:
+        """Several scores, at least one, as one."""
+        parts = list(parts)
+        return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -165,7 +177,9 @@ class Split:
 class Round:
     """One round: what was selected, the labels it gave, and the model trained on them.
 
-    Round 0 is labels only: `scores` and `percentile` are None, and nothing entered.
+    Round 0 is labels only: `scores` and `percentile` are None, and nothing entered. `scores` are those
+    of the unlabeled rows in their order, of which a process in a group has its own share; all
+    else is the same in every process.
     """
 
     number: int
@@ -197,4 +211,24 @@ class Learner(Protocol):
 
     def fit(self, labels: Labels, *, seed: int) -> Model:
         """A new model, from fresh weights."""
+        ...
+
+
+class Group(Protocol):
+    """Processes that go through the rounds together, each with the scores of its own share of the rows."""
+
+    def score(self, model: Any, rows: IntArray) -> Scores:
+        """What the model thinks of this process's share of these rows."""
+        ...
+
+    def add_counts(self, counts: IntArray) -> IntArray:
+        """The exact sum over processes."""
+        ...
+
+    def lowest(self, value: float) -> float:
+        """The lowest of all processes' values."""
+        ...
+
+    def join(self, scores: Scores) -> Scores:
+        """The scores of all processes in their order, in every process."""
         ...

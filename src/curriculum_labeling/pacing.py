@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Scores
+from curriculum_labeling.labels import BoolArray, FloatArray, Group, IntArray, Scores
 from curriculum_labeling.order import CHUNK, Reduce, Shard, Shards, group_sizes, kth_largest
 
 # "none":      the paper's rule, one cut over all rows
@@ -137,19 +137,26 @@ class Selection:
     threshold: float
 
 
-def select(pacing: Pacing, scores: Scores, t: int, *, prior: FloatArray) -> Selection:
-    """Choose the rows of round t; `prior` is the class shares of the given labels, shape (C,)."""
+def select(pacing: Pacing, scores: Scores, t: int, *, prior: FloatArray, group: Group | None = None) -> Selection:
+    """Choose the rows of round t; `prior` is the class shares of the given labels, shape (C,).
+
+    In a group, `scores` and the mask are this process's part, and together the masks select exactly
+    the rows that one process with all scores would.
+    """
+    reduce = None if group is None else group.add_counts
 
     def shards() -> Iterable[Shard]:
         yield scores.log_confidence, scores.classes
 
     expected = None
     if pacing.balance == "estimated":
-        expected = expected_counts(scores, len(prior))
-    cuts = thresholds(pacing, shards, t, prior=prior, expected=expected)
+        counts = expected_counts(scores, len(prior))
+        expected = counts if reduce is None else reduce(counts)
+    cuts = thresholds(pacing, shards, t, prior=prior, expected=expected, reduce=reduce)
     mask = at_or_above(scores.log_confidence, scores.classes, cuts)
     lowest = float(np.min(scores.log_confidence, where=mask, initial=np.inf))
-    return Selection(mask, math.exp(lowest) if mask.any() else math.inf)
+    lowest = lowest if group is None else group.lowest(lowest)
+    return Selection(mask, math.exp(lowest))
 
 
 def at_or_above(log_confidence: FloatArray, classes: IntArray, cuts: FloatArray) -> BoolArray:

@@ -29,6 +29,7 @@ def recipes():
         build_recipe("heavy", border="reflect"),
         build_recipe("heavy", fill=(120, 110, 100), steps=3),
         build_recipe("policy", policy=parse_policy(POLICY)),
+        build_recipe("heavy", crop="resized", fill=(9, 8, 7)),
     ]
 
 
@@ -46,7 +47,7 @@ def test_heavy_augmentation_is_pillows_to_the_pixel(size, channels):
 
 
 @settings(deadline=None, max_examples=25)
-@given(which=st.integers(0, 4), order=st.permutations(range(12)), cut=st.integers(1, 11))
+@given(which=st.integers(0, 5), order=st.permutations(range(12)), cut=st.integers(1, 11))
 def test_a_rows_augmentation_does_not_depend_on_its_batch(which, order, cut):
     batch, rows, recipe = pictures(12), torch.arange(100, 112), recipes()[which]
     whole = augment(batch, rows, recipe, key=1)
@@ -54,7 +55,7 @@ def test_a_rows_augmentation_does_not_depend_on_its_batch(which, order, cut):
         assert torch.equal(augment(batch[part], rows[part], recipe, key=1), whole[part])
 
 
-@pytest.mark.parametrize("which", range(5))
+@pytest.mark.parametrize("which", range(6))
 def test_another_key_augments_otherwise_and_the_input_stays(which):
     batch, rows = pictures(20), torch.arange(20)
     before = batch.clone()
@@ -155,6 +156,31 @@ def test_pixels_scale_with_the_image():
     assert (plan.boxes[:, 0, 2] == 56).all()
 
 
+def test_resized_crops_have_the_areas_and_ratios_they_should():
+    plan = draw_plan(build_recipe("moderate", crop="resized"), torch.arange(9000), key=0, size=(200, 240))
+    left, top, width, height = plan.crops.T
+    assert min(left.min(), top.min()) == 0
+    assert ((left + width <= 240) & (top + height <= 200)).all()
+    shares, ratios = width * height / (200 * 240), width / height
+    assert 0.078 < shares.min() < 0.09
+    assert 0.97 < shares.max() <= 1
+    assert 0.74 < ratios.min() < 0.76
+    assert 1.32 < ratios.max() < 1.35
+    # Few crops below half of the area had to be cut down to the image, so those are as drawn: uniform.
+    small = shares[shares < 0.5]
+    assert np.median(small) == pytest.approx(0.29, abs=0.01)
+    assert not plan.shift_x.any()
+
+
+def test_a_resized_crop_leaves_all_other_draws_as_they_were():
+    padded, resized = (
+        draw_plan(build_recipe("heavy", crop=crop), torch.arange(50), key=3, size=(32, 32))
+        for crop in ("padded", "resized")
+    )
+    for name in ("operations", "values", "flip", "boxes"):
+        assert np.array_equal(getattr(padded, name), getattr(resized, name))
+
+
 def test_what_is_not_flippable_is_never_flipped():
     recipe = build_recipe("moderate", flippable=False)
     assert not draw_plan(recipe, torch.arange(500), key=0, size=(32, 32)).flip.any()
@@ -210,5 +236,7 @@ def test_faulty_recipes_are_refused():
         Recipe(steps=-1)
     with pytest.raises(ValueError, match=r"border must be 'fill' or 'reflect', got 'wrap'"):
         build_recipe("moderate", border="wrap")
+    with pytest.raises(ValueError, match=r"crop must be 'padded' or 'resized', got 'center'"):
+        build_recipe("moderate", crop="center")
     with pytest.raises(ValueError, match=r"fill must be 1 or 3 grey levels from 0 to 255, got \(300,\)"):
         build_recipe("moderate", fill=(300,))

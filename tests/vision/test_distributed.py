@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch import nn
 
+from curriculum_labeling import curriculum
+from curriculum_labeling.labels import Labels
 from curriculum_labeling.vision.distributed import Group, current_group, processes, share
 from curriculum_labeling.vision.shared_norm import SharedBatchNorm
 from tests.vision.small import same_weights
-from tests.vision.together import SIZES
+from tests.vision.together import SIZES, Fixed
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +30,8 @@ def found(tmp_path_factory):
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_all_processes_end_with_exactly_the_same_weights_scores_and_selected_rows(found, size):
-    assert all(same_weights(found[size][0], other) for other in found[size][1:])
+    first, *others = ({name: one[name] for name in one if not name.startswith("held.")} for one in found[size])
+    assert all(same_weights(first, other) for other in others)
 
 
 @pytest.mark.parametrize("size", [2, 3])
@@ -51,8 +54,28 @@ def test_fewer_rows_than_processes_train_and_score_as_one_does(found, size):
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_selection_over_shares_of_the_scores_is_exactly_that_of_one_process(found, size):
-    for name in (name for name in found[1][0] if name.startswith("cuts.")):
-        assert torch.equal(found[1][0][name], found[size][0][name])
+    names = [name for name in found[1][0] if name.startswith("shares.")]
+    assert len(names) == 4 * 4 * 2 * 6
+    for name in names:
+        for one in found[size]:
+            assert torch.equal(found[1][0][name], one[name]), name
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_every_process_holds_only_its_share_of_the_scores(found, size):
+    for name in (name for name in found[1][0] if name.startswith("held.")):
+        parts = [one[name] for one in found[size]]
+        assert torch.equal(torch.cat(parts), found[1][0][name])
+        assert max(map(len, parts)) <= -(-len(found[1][0][name]) // size)
+
+
+def test_a_group_of_one_selects_as_no_group_does():
+    alone, grouped = Fixed(40), Fixed(40)
+    for learner, group in ((alone, None), (grouped, Group())):
+        list(curriculum(learner, Labels.of([0, 1, 2], [0, 1, 2]), np.arange(3, 43), group=group))
+    for one, other in zip(alone.seen, grouped.seen, strict=True):
+        assert (one.rows == other.rows).all()
+        assert (one.classes == other.classes).all()
 
 
 def test_a_shared_norm_in_a_group_of_one_is_torchs():

@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from curriculum_labeling.labels import Labels
+from curriculum_labeling.vision import feed as feeds
 from curriculum_labeling.vision.batches import Batches
 from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.feed import Feed
@@ -43,6 +44,43 @@ def test_reading_ahead_changes_nothing():
         (batch,) = pieces
         (alone,) = prepared(feed(mixup=1.0), number)
         assert torch.equal(batch.images, alone.images)
+
+
+@pytest.mark.parametrize("group", [Group(), Group(1, 3)])
+@pytest.mark.parametrize("at_once", [1, 3000, 1 << 22])
+def test_steps_augmented_at_once_are_those_made_one_at_a_time(at_once, group, monkeypatch):
+    options = {"mixup": 1.0, "accumulate": 2, "smoothing": 0.1, "batch_size": 7}
+    alone = [batch for number in range(2, 11) for batch in prepared(feed(group, **options), number)]
+    statistics = list(feed(group, **options).statistics())
+    monkeypatch.setattr(feeds, "AT_ONCE", at_once)
+    together = [batch for pieces in feed(group, **options).steps(2, 11) for batch in pieces]
+    for one, other in zip(alone, together, strict=True):
+        assert torch.equal(one.images, other.images)
+        assert torch.equal(one.targets, other.targets)
+    for one, other in zip(statistics, feed(group, **options).statistics(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_pixels_augmented_at_once_are_bounded(monkeypatch):
+    sizes = []
+    monkeypatch.setattr(feeds, "AT_ONCE", 40 * 192)
+    monkeypatch.setattr(feeds, "augment", lambda pixels, *_, **__: sizes.append(len(pixels)) or pixels)
+    one = feed(batch_size=16)
+    for pieces in one.steps(0, 10):
+        assert len(list(pieces)) == 1
+    assert set(sizes) <= {30, 31, 32}
+    assert len(sizes) == 5
+    sizes.clear()
+    monkeypatch.setattr(feeds, "AT_ONCE", 10)
+    assert [len(list(pieces)) for pieces in feed(batch_size=16, accumulate=2).steps(0, 3)] == [2, 2, 2]
+    assert max(sizes) == 8
+
+
+def test_a_process_without_rows_reads_no_further_than_others_may():
+    one = feed(Group(0, 3), labels=Labels.of([1], [0]))
+    first = next(one.steps(0, 1000))
+    assert [len(batch.images) for batch in first] == [0]
+    assert len(one._read_run(0, 1000)) == feeds.MOST_STEPS
 
 
 def test_an_error_while_reading_ahead_reaches_the_trainer():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import kornia
 import numpy as np
 import pytest
@@ -28,6 +30,14 @@ def plan_of(count, steps=((Operation.Identity, 0.0),), shift=(0, 0), flip=False,
         flip=np.full(count, flip),
         boxes=np.tile(np.array(box), (count, 1, 1)),
     )
+
+
+def pillows_crop(picture, crop, flip):
+    left, top, width, height = crop
+    box = (left, top, left + width, top + height)
+    image = Image.fromarray(picture)
+    image = image.resize(image.size, Image.Resampling.BILINEAR, box=box)
+    return np.asarray(image.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flip else image)
 
 
 def turned(batch, border="fill", fill=BLACK, **plan):
@@ -93,6 +103,29 @@ def test_a_crop_of_a_rotated_image_does_not_see_beyond_its_frame():
     batch = torch.full((1, 1, 16, 16), 200, dtype=torch.uint8)
     moved = turned(batch, steps=((Operation.TranslateX, -8.0),), shift=(-4, 0))
     assert (moved[0, 0, 0] == torch.tensor([0] * 12 + [200] * 4)).all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data(), flip=st.booleans(), channels=st.sampled_from([1, 3]))
+def test_a_resized_crop_is_pillows_bilinear_resize_of_its_box(data, flip, channels):
+    batch = pictures(1, channels, 40, 56)
+    width, height = data.draw(st.integers(4, 56)), data.draw(st.integers(4, 40))
+    crop = (data.draw(st.integers(0, 56 - width)), data.draw(st.integers(0, 40 - height)), width, height)
+    plan = replace(plan_of(1, flip=flip), crops=np.array([crop]))
+    found = as_pillow(resample(batch, plan, border="fill", fill=BLACK[:channels]))[0]
+    difference = found.astype(int) - pillows_crop(as_pillow(batch)[0], crop, flip)
+    assert abs(difference).max() <= 2
+
+
+def test_a_resized_crop_of_a_moved_image_shows_the_fill_color_and_cutout():
+    batch = torch.full((1, 3, 16, 16), 200, dtype=torch.uint8)
+    fill = torch.tensor([1, 2, 3], dtype=torch.uint8)
+    plan = plan_of(1, ((Operation.TranslateX, 8.0),), box=(2, 2, 4))
+    found = resample(batch, replace(plan, crops=np.array([[4, 0, 8, 8]])), border="fill", fill=fill)
+    expected = torch.full((1, 3, 16, 16), 200, dtype=torch.uint8)
+    expected[..., 8:] = fill.view(3, 1, 1)
+    expected[..., :4, :4] = fill.view(3, 1, 1)
+    assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize(("center", "covered"), [((8, 10), (4, 12, 6, 14)), ((0, 15), (0, 4, 11, 16))])

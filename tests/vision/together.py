@@ -14,11 +14,10 @@ import torch
 from safetensors.torch import save_file
 
 from curriculum_labeling import PercentilePacing, curriculum
-from curriculum_labeling.curriculum import class_shares
-from curriculum_labeling.labels import Scores
+from curriculum_labeling.labels import Labels, Scores
 from curriculum_labeling.vision.averaging import EMA
 from curriculum_labeling.vision.checkpoint import Checkpoints
-from curriculum_labeling.vision.distributed import current_group, processes, shared_thresholds
+from curriculum_labeling.vision.distributed import current_group, processes
 from curriculum_labeling.vision.learner import ImageLearner
 from curriculum_labeling.vision.schedule import Budget
 from tests.vision.small import colors, labels_of, settings
@@ -34,11 +33,11 @@ def train_and_select(folder):
     )
     learner = ImageLearner(IMAGES, config, device="cpu", checkpoints=Checkpoints(folder / "checkpoints", minutes=0))
     labeled, unlabeled = labels_of(IMAGES, np.arange(25)), np.arange(25, 60)
-    found = {}
-    for one in curriculum(learner, labeled, unlabeled, pacing=PercentilePacing((40.0,)), seed=1):
+    found, group = {}, current_group()
+    for one in curriculum(learner, labeled, unlabeled, pacing=PercentilePacing((40.0,)), seed=1, group=group):
         found |= {f"{one.number}.{name}": tensor for name, tensor in one.model.state_dict().items()}
     found["rows"] = torch.from_numpy(one.labels.rows)
-    found["confidence"] = torch.from_numpy(one.scores.log_confidence)
+    found["confidence"] = torch.from_numpy(group.join(one.scores).log_confidence)
     return found
 
 
@@ -51,16 +50,40 @@ def few_rows():
     return {**found, "few.scores": torch.from_numpy(scores.log_confidence)}
 
 
+class Fixed:
+    """A learner whose models think the same of a row whatever they were trained on; it keeps the labels it got."""
+
+    def __init__(self, count):
+        self.probabilities = np.random.default_rng(count).dirichlet(np.ones(3), size=count + 3).round(2)
+        self.seen = []
+
+    def fit(self, labels, *, seed):
+        self.seen.append(labels)
+        return self
+
+    def score(self, rows):
+        return Scores.from_probabilities(rows, self.probabilities[rows])
+
+    def score_share(self, rows):
+        return self.score(rows[current_group().share(len(rows))])
+
+
 def select_by_shares():
-    """Cuts over scores of which every process holds a part, by every balance."""
-    group, found = current_group(), {}
-    probabilities = np.random.default_rng(0).dirichlet(np.ones(3), size=101)
-    mine = np.arange(101)[group.share(101)]
-    scores = Scores.from_probabilities(mine, probabilities[mine])
-    prior = class_shares(labels_of(IMAGES, np.arange(25)), 3)
-    for balance in ("none", "per-class", "labeled", "estimated"):
-        cuts = shared_thresholds(PercentilePacing((70.0,), balance), scores, 1, prior=prior, group=group)
-        found[f"cuts.{balance}"] = torch.from_numpy(cuts)
+    """Curricula over scores of which every process holds a part: uneven parts, empty ones, every balance."""
+    found = {}
+    for count in (101, 5, 2, 1):
+        for balance in ("none", "per-class", "labeled", "estimated"):
+            learner = Fixed(count)
+            pacing, labeled = PercentilePacing((70.0, 30.0), balance), Labels.of([0, 1, 2], [0, 1, 2])
+            options = {"pacing": pacing, "classes": 3}
+            rounds = list(curriculum(learner, labeled, np.arange(3, 3 + count), group=current_group(), **options))
+            for one in rounds[1:]:
+                name = f"shares.{count}.{balance}.{one.number}"
+                for field in ("rows", "classes", "confidence", "runner_up", "runner_up_confidence"):
+                    found[f"{name}.{field}"] = torch.from_numpy(getattr(one.labels, field))
+                numbers = [one.threshold, one.entered, one.left, one.flipped]
+                found[f"{name}.numbers"] = torch.tensor(numbers, dtype=torch.float64)
+            found[f"held.{count}.{balance}"] = torch.from_numpy(rounds[1].scores.rows)
     return found
 
 

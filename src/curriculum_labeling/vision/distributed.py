@@ -14,14 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch import distributed as dist
 
-from curriculum_labeling.labels import FloatArray, IntArray, Scores
-from curriculum_labeling.order import Shard
-from curriculum_labeling.pacing import Pacing, expected_counts, thresholds
+from curriculum_labeling.labels import IntArray, Scores
 
 T = TypeVar("T")
 
@@ -44,7 +41,7 @@ class Group:
         return tensor
 
     def add_counts(self, counts: IntArray) -> IntArray:
-        """The exact sum over processes of an int64 array, as `thresholds(reduce=…)` wants it."""
+        """The exact sum over processes of an int64 array, as `select` wants it."""
         if self.size == 1:
             return counts
         return self.add(torch.from_numpy(counts.copy()).to(_where())).cpu().numpy()
@@ -64,6 +61,19 @@ class Group:
         boxes: list[Any] = [None] * self.size
         dist.all_gather_object(boxes, value)
         return boxes
+
+    def score(self, model: Any, rows: IntArray) -> Scores:
+        """What an image model thinks of this process's share of these rows."""
+        scores: Scores = model.score_share(rows)
+        return scores
+
+    def lowest(self, value: float) -> float:
+        """The lowest of all processes' values."""
+        return min(self.gather(value))
+
+    def join(self, scores: Scores) -> Scores:
+        """The scores of all processes in their order, in every process: a few bytes per row."""
+        return Scores.joined(self.gather(scores)) if self.size > 1 else scores
 
 
 def share(n: int, number: int, parts: int) -> slice:
@@ -104,28 +114,6 @@ def add_gradients(parameters: Iterable[nn.Parameter], loss: Tensor, group: Group
         gradient.copy_(message[start : start + gradient.numel()].view(gradient.shape))
         start += gradient.numel()
     return message[0]
-
-
-def gather_scores(scores: Scores, group: Group) -> Scores:
-    """The scores of all processes, in every process: class, confidence and runner-up are a few bytes per row."""
-    parts = group.gather(scores)
-    if len(parts) == 1:
-        return scores
-    names = ("rows", "classes", "log_confidence", "runner_up", "runner_up_confidence")
-    return Scores(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def shared_thresholds(pacing: Pacing, scores: Scores, t: int, *, prior: FloatArray, group: Group) -> FloatArray:
-    """The cut of each class in round t, where every process holds its own part of the scores.
-
-    All processes get the same cuts, and they are those of one process that holds all scores.
-    """
-
-    def shards() -> Iterable[Shard]:
-        yield scores.log_confidence, scores.classes
-
-    expected = group.add_counts(expected_counts(scores, len(prior))) if pacing.balance == "estimated" else None
-    return thresholds(pacing, shards, t, prior=prior, expected=expected, reduce=group.add_counts)
 
 
 def _where() -> torch.device:

@@ -1,7 +1,8 @@
 """Rotation, shear, translation, crop, flip and Cutout, composed into one map and one resampling pass.
 
 Images that are only shifted and mirrored take the short way of copying lines (`sliding.py`), the
-others look up pixel by pixel (`turning.py`); both give Pillow's nearest-neighbor pixels.
+others look up pixel by pixel (`turning.py`); both give Pillow's nearest-neighbor pixels. Crops that
+are resized interpolate (`stretching.py`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from curriculum_labeling.vision.photometric import Tables, as_words
 from curriculum_labeling.vision.plan import Plan
 from curriculum_labeling.vision.recipe import Border
 from curriculum_labeling.vision.sliding import slide
+from curriculum_labeling.vision.stretching import stretch
 from curriculum_labeling.vision.turning import turn
 
 # Pixels resampled at a time, so that indices stay in the processor's cache.
@@ -49,6 +51,8 @@ def resample(
         part = images.index_select(0, index)
         if grid.straight[rows[0]]:
             part = slide(part, looked_up, grid, rows, fill, border=border)
+        elif plan.crops is not None:
+            part = stretch(part, looked_up, grid, rows, fill)
         else:
             part = turn(part, looked_up, grid, rows, fill)
         result_words.index_copy_(0, index, as_words(part))

@@ -2,6 +2,7 @@
 
 Output pixel → flip and crop (whole pixels) → affine map → source pixel, by nearest neighbor in the
 16.16 fixed-point arithmetic of Pillow's `Image.transform`, so that results are Pillow's to the pixel.
+A crop that is resized is one more affine map.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ def build_grid(plan: Plan, size: tuple[int, int], border: Border) -> Grid:
     if border == "reflect":
         # What a translation moves in from the side is not reflected, so such lines are no plain copies.
         straight &= (c >> 16) == 0
+    if plan.crops is not None:
+        straight = np.zeros_like(straight)
     return Grid(
         x_of_column=np.where(column_inside, a * columns + c, OUTSIDE),
         x_of_line=b * lines,
@@ -81,7 +84,17 @@ def affine_maps(plan: Plan, size: tuple[int, int]) -> FloatArray:
         moved = np.flatnonzero(GEOMETRIC[plan.operations[:, step]])
         if len(moved):
             total[moved] = total[moved] @ _step_maps(plan.operations[moved, step], plan.values[moved, step], size)
+    if plan.crops is not None:
+        total = total @ _crop_maps(plan.crops, size)
     return total[:, :2]
+
+
+def _crop_maps(crops: IntArray, size: tuple[int, int]) -> FloatArray:
+    """From a place in the enlarged crop to one in the image it was cut from, of shape (n, 3, 3)."""
+    maps = np.tile(np.eye(3), (len(crops), 1, 1))
+    maps[:, [0, 1], [0, 1]] = crops[:, 2:] / np.array(size[::-1])
+    maps[:, :2, 2] = crops[:, :2]
+    return maps
 
 
 def _step_maps(operations: IntArray, values: FloatArray, size: tuple[int, int]) -> FloatArray:

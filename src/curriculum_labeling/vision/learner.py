@@ -49,6 +49,10 @@ class ImageModel:
         """Class, confidence and runner-up of these rows of the images."""
         return self.scorer.score(self.images.pixels, rows, current_group())
 
+    def score_share(self, rows: IntArray) -> Scores:
+        """The same of this process's share of these rows only, for `curriculum(group=…)`."""
+        return self.scorer.score_share(self.images.pixels, rows, current_group())
+
     def logits(self, pixels: PixelArray) -> FloatArray:
         """Logits (n, classes) of uint8 images of shape (n, H, W, C)."""
         return self.scorer.logits(pixels)

@@ -20,6 +20,8 @@ from curriculum_labeling.vision.recipe import Recipe
 # Draw numbers 0 … 5 of a row: crop x and y, flip, cutout x and y, sub-policy. Then these per operation:
 FIXED, CHOICE, MAGNITUDE, SIGN, BOX_X, BOX_Y = 6, 0, 1, 2, 3, 4
 PER_OPERATION = 5
+# And last, for crops that are resized: area and ratio of sides.
+AREAS, RATIOS = (0.08, 1.0), (3 / 4, 4 / 3)
 RANDOM_LEVELS = 9.0
 
 
@@ -39,6 +41,8 @@ class Plan:
         Whether the crop is mirrored left to right.
     boxes : int array of shape (n, b, 3)
         Center x, center y and side of each Cutout; a side of 0 blanks nothing.
+    crops : int array of shape (n, 4), optional
+        Left, top, width and height of what is enlarged to the image's size; the shifts are then 0.
     """
 
     operations: IntArray
@@ -47,6 +51,7 @@ class Plan:
     shift_y: IntArray
     flip: BoolArray
     boxes: IntArray
+    crops: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.flip)
@@ -54,8 +59,9 @@ class Plan:
 
 def draw_plan(recipe: Recipe, rows: Tensor, *, key: int, size: tuple[int, int]) -> Plan:
     """The plan of these rows for images of this (height, width)."""
-    unit = draws.uniform(key, rows.cpu(), FIXED + PER_OPERATION * recipe.steps).double().numpy()
-    fixed, steps = unit[:, :FIXED], unit[:, FIXED:].reshape(len(rows), recipe.steps, PER_OPERATION)
+    drawn = FIXED + PER_OPERATION * recipe.steps
+    unit = draws.uniform(key, rows.cpu(), drawn + 2).double().numpy()
+    fixed, steps = unit[:, :FIXED], unit[:, FIXED:drawn].reshape(len(rows), recipe.steps, PER_OPERATION)
     operations, found = _draw_operations(recipe, fixed, steps, size)
     padding = recipe.padding_for(size)
     corners = _below(fixed[:, :2], 2 * padding + 1) - padding
@@ -66,6 +72,7 @@ def draw_plan(recipe: Recipe, rows: Tensor, *, key: int, size: tuple[int, int]) 
         shift_y=corners[:, 1],
         flip=(fixed[:, 2] < 0.5) & recipe.flip,
         boxes=_draw_boxes(recipe, fixed, steps, np.where(operations == Operation.Cutout, found, 0), size),
+        crops=_draw_crops(fixed[:, :2], unit[:, drawn:], size) if recipe.crop == "resized" else None,
     )
 
 
@@ -96,7 +103,16 @@ def _draw_boxes(
     return boxes
 
 
-def _below(unit: FloatArray, bound: int | tuple[int, ...]) -> IntArray:
+def _draw_crops(corners: FloatArray, shapes: FloatArray, size: tuple[int, int]) -> IntArray:
+    """Left, top, width and height; a side longer than the image's is cut down to it rather than drawn again."""
+    area = (AREAS[0] + (AREAS[1] - AREAS[0]) * shapes[:, 0]) * (size[0] * size[1])
+    ratio = RATIOS[0] * (RATIOS[1] / RATIOS[0]) ** shapes[:, 1]
+    sides = np.sqrt(np.stack([area * ratio, area / ratio], axis=1)).round().astype(np.int64)
+    sides = sides.clip(1, size[::-1])
+    return np.concatenate([_below(corners, np.array(size[::-1]) - sides + 1), sides], axis=1)
+
+
+def _below(unit: FloatArray, bound: int | tuple[int, ...] | IntArray) -> IntArray:
     """Whole numbers 0 … bound-1; draws have 24 bits, so products are exact and never reach the bound."""
     found: IntArray = (unit * np.array(bound)).astype(np.int64)
     return found

@@ -15,6 +15,7 @@ from typing import Literal
 from curriculum_labeling.vision.policy import Policy, load_policy
 
 Border = Literal["fill", "reflect"]
+Crop = Literal["padded", "resized"]
 NAMES = ("none", "moderate", "heavy", "policy")
 
 
@@ -39,6 +40,10 @@ class Recipe:
         training set's mean color makes it zero after standardization.
     policy : Policy, optional
         Sub-policies in place of random operations.
+    crop : "padded" or "resized"
+        A crop of the image's size from the padded image; or, for training on large photos, one of 8 to
+        100 % of its area and a ratio of sides from 3:4 to 4:3, enlarged to the image's size. Images
+        are then interpolated bilinearly, operations included, and padding and border mean nothing.
     """
 
     steps: int = 0
@@ -48,6 +53,7 @@ class Recipe:
     border: Border = "fill"
     fill: tuple[int, ...] = (0,)
     policy: Policy | None = None
+    crop: Crop = "padded"
 
     def __post_init__(self) -> None:
         for name in ("steps", "padding", "cutout"):
@@ -56,11 +62,15 @@ class Recipe:
                 raise ValueError(f"{name} must be 0 or more, got {value}.")
         if self.border not in ("fill", "reflect"):
             raise ValueError(f"border must be 'fill' or 'reflect', got {self.border!r}.")
+        if self.crop not in ("padded", "resized"):
+            raise ValueError(f"crop must be 'padded' or 'resized', got {self.crop!r}.")
         if len(self.fill) not in (1, 3) or not all(0 <= level <= 255 for level in self.fill):
             raise ValueError(f"fill must be 1 or 3 grey levels from 0 to 255, got {self.fill}.")
 
     def padding_for(self, size: tuple[int, int]) -> int:
         """Padding in pixels at this (height, width)."""
+        if self.crop == "resized":
+            return 0
         return round(min(size) / 8) if self.padding is None else self.padding
 
     def cutout_for(self, size: tuple[int, int]) -> int:
@@ -70,7 +80,8 @@ class Recipe:
     @property
     def changes_nothing(self) -> bool:
         """Whether images come out as they went in."""
-        return not (self.steps or self.flip or self.padding != 0 or self.cutout != 0)
+        keeps_size = self.crop == "padded"
+        return keeps_size and not (self.steps or self.flip or self.padding != 0 or self.cutout != 0)
 
 
 def build_recipe(
@@ -83,6 +94,7 @@ def build_recipe(
     steps: int = 2,
     cutout: int | None = None,
     policy: str | Path | Policy | None = None,
+    crop: Crop = "padded",
 ) -> Recipe:
     """The recipe of this name; `steps` and `cutout` are for heavy, `policy` is a file or policy for "policy"."""
     if name not in NAMES:
@@ -96,7 +108,7 @@ def build_recipe(
     if name == "none":
         return Recipe(padding=0, cutout=0, flip=False)
     if name == "moderate":
-        return Recipe(padding=padding, flip=flippable, border=border, fill=fill)
+        return Recipe(padding=padding, flip=flippable, border=border, fill=fill, crop=crop)
     sub_policies = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     steps = sub_policies.operations.shape[1] if sub_policies else steps
-    return Recipe(steps, padding, cutout, flippable, border, fill, sub_policies)
+    return Recipe(steps, padding, cutout, flippable, border, fill, sub_policies, crop)

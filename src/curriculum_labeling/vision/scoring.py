@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from curriculum_labeling.data.images import PixelArray
 from curriculum_labeling.labels import FloatArray, IntArray, Scores
-from curriculum_labeling.vision.distributed import Group, gather_scores
+from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.whitening import Preprocessing
 
 
@@ -32,12 +32,12 @@ class Scorer:
 
     def score(self, pixels: PixelArray, rows: IntArray, group: Group) -> Scores:
         """Scores of these rows of uint8 images (N, H, W, C), shared out over processes; all get all of them."""
-        rows = np.asarray(rows, dtype=np.int64)
-        mine = rows[group.share(len(rows))]
-        parts = [Scores.from_logits(part, self._logits(pixels[part])) for part in _parts(mine, self.batch)]
-        names = ("rows", "classes", "log_confidence", "runner_up", "runner_up_confidence")
-        joined = Scores(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-        return gather_scores(joined, group)
+        return group.join(self.score_share(pixels, rows, group))
+
+    def score_share(self, pixels: PixelArray, rows: IntArray, group: Group) -> Scores:
+        """Scores of this process's share of these rows."""
+        mine = np.asarray(rows, dtype=np.int64)[group.share(len(rows))]
+        return Scores.joined(Scores.from_logits(part, self._logits(pixels[part])) for part in _parts(mine, self.batch))
 
     def logits(self, pixels: PixelArray) -> FloatArray:
         """Float64 logits (n, classes) of uint8 images (n, H, W, C); log-probabilities where flips are averaged."""

@@ -28,7 +28,7 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Features (n, channels, H / stride, W / stride)."""
-        activated = functional.leaky_relu(self.norm1(x), SLOPE)
+        activated = functional.leaky_relu(self.norm1(x), SLOPE, inplace=True)
         residual = self.conv1(activated)
         residual = self.conv2(functional.leaky_relu(self.norm2(residual), SLOPE, inplace=True))
         start = activated if self.normalize_shortcut else x
