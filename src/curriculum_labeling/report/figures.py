@@ -29,6 +29,7 @@ from curriculum_labeling.report.svg import (
 from curriculum_labeling.report.wording import percent
 
 BINS = 24
+FLOOR = 0.7  # a single image is a visible bar on the logarithmic scale
 WIDTH = 300.0
 
 
@@ -80,16 +81,17 @@ def confidence_figure(
     name: str, confidence: FloatArray, selected: FloatArray, threshold: float | None, *, top: int
 ) -> Markup:
     """Images per confidence on a logarithmic scale, with those taken and the threshold."""
-    edges = np.linspace(0.0, 1.0, BINS + 1)
     with matplotlib.rc_context(style()):
-        figure = canvas(220, 118)
+        figure = canvas(220, 118, bottom=18)
         axes = plain_axes(figure)
-        axes.hist(confidence, edges, color=MUTED, alpha=0.45, rwidth=0.86)
-        axes.hist(selected, edges, color=ACCENT, rwidth=0.86)
+        for values, color, alpha in ((confidence, MUTED, 0.45), (selected, ACCENT, 1.0)):
+            heights, edges = histogram(values)
+            centers, filled = (edges[1:] + edges[:-1]) / 2, heights > 0
+            axes.vlines(centers[filled], FLOOR, heights[filled], color=color, alpha=alpha, lw=5.8)
         if threshold is not None:
             axes.axvline(threshold, color=INK, lw=1.1, ls=(0, (3, 2)))
         axes.set_yscale("log")
-        axes.set_ylim(0.7, 1.6 * max(top, 10))
+        axes.set_ylim(FLOOR, 1.6 * max(top, 10))
         axes.set_xlim(-0.01, 1.01)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.0f} %"))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}"))
@@ -100,13 +102,19 @@ def confidence_figure(
 
 def tallest(confidences: Sequence[FloatArray]) -> int:
     """The highest bar of all these histograms, so that they share one scale."""
-    return max((int(np.histogram(one, BINS, (0.0, 1.0))[0].max()) for one in confidences), default=0)
+    return max((int(histogram(one)[0].max()) for one in confidences), default=0)
+
+
+def histogram(confidence: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Images per bin of confidence, and the edges of the bins."""
+    counts, edges = np.histogram(confidence, BINS, (0.0, 1.0))
+    return counts, edges
 
 
 def calibration_figure(before: Reliability, after: Reliability | None) -> Markup:
     """Stated confidence against the share that was right, with the number of labels behind each point."""
     with matplotlib.rc_context(style()):
-        figure = canvas(WIDTH, 270)
+        figure = canvas(WIDTH, 270, left=48)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[3.6, 1])
         axes.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (2, 2)))
         _reliability(axes, before, MUTED, "o")
@@ -128,7 +136,7 @@ def heat_figure(matrix: IntArray, name: str) -> Markup:
     """A confusion matrix of many classes, only the cells that hold something; mistakes in another color."""
     n = len(matrix)
     with matplotlib.rc_context(style()):
-        figure = canvas(WIDTH, WIDTH)
+        figure = canvas(WIDTH, WIDTH, left=40)
         axes = plain_axes(figure)
         rows, columns = np.nonzero(matrix)
         share = matrix[rows, columns] / matrix.sum(axis=1)[rows]

@@ -34,7 +34,7 @@ def write_report(run: Path) -> Path:
 def render(run: Run) -> str:
     """The whole page as text."""
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
-    prefix = wording.common_folder(run.rows.paths[row] for row in run.rows.unlabeled)
+    prefix = wording.common_folder([run.rows.paths[row] for row in run.rows.unlabeled])
     return (
         _environment(prefix)
         .get_template("page.html.j2")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
@@ -40,7 +41,7 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 DRAWING = {"d", "x", "y", "width", "height", "transform", "points", "style"}
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and set in the page's font
     "font.size": FONT_SIZE,
     "axes.edgecolor": LINE,
@@ -69,9 +70,10 @@ STYLE = {
 ElementTree.register_namespace("", NAMESPACE)
 
 
-def canvas(width: float, height: float) -> Figure:
-    """An empty figure of this many points, with the drawing area fitted to its labels."""
-    figure = Figure(figsize=(width / POINTS, height / POINTS), layout="constrained")
+def canvas(width: float, height: float, *, left: float = 36.0, bottom: float = 32.0) -> Figure:
+    """An empty figure of this many points, with room for labels at the left and at the bottom."""
+    figure = Figure(figsize=(width / POINTS, height / POINTS))
+    figure.subplots_adjust(left / width, bottom / height, 1 - 15.0 / width, 1 - 6.0 / height, hspace=0.12)
     FigureCanvasSVG(figure)
     return figure
 
