@@ -186,7 +186,11 @@ def _write_ends(folder, rounds, rest, truth, check, paths, names):
     )
     _write_json(
         folder / "check.json",
-        {"warnings": [f"Class {names[1]} has 7 labels, fewer than 10.", "1 unlabeled image repeats a labeled one."]},
+        {
+            "format": 1,
+            "errors": [],
+            "warnings": [f"Class {names[1]} has 7 labels, fewer than 10.", "1 unlabeled image repeats a labeled one."],
+        },
     )
     _write_ledger(folder, rounds, rest, paths, names)
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from curriculum_labeling.report import write_report
-from tests.report.runs import HOSTILE
+from tests.report.runs import HOSTILE, digits_run
 from tests.report.test_page import SECTIONS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -142,6 +142,17 @@ def test_nothing_overflows_sideways(open_page, width):
     page = open_page(viewport={"width": width, "height": 800})
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_very_long_class_name_does_not_push_the_page_wide(browser, tmp_path):
+    names = tuple("x" * 300 + str(c) for c in range(10))
+    report = write_report(
+        digits_run(tmp_path / "run", names=names, given=40, held=20, unlabeled=60, percentiles=(0.0,))
+    )
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    page.goto(report.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.close()
 
 
 def test_thumbnails_are_drawn_from_the_sprite(open_page):

@@ -73,7 +73,7 @@ STYLE: dict[Any, Any] = {
 ElementTree.register_namespace("", NAMESPACE)
 
 
-def canvas(width: float, height: float, *, left: float = 36.0, bottom: float = 32.0) -> Figure:
+def canvas(width: float, height: float, *, left: float = 40.0, bottom: float = 32.0) -> Figure:
     """An empty figure of this many points, with room for labels at the left and at the bottom."""
     figure = Figure(figsize=(width / POINTS, height / POINTS))
     figure.subplots_adjust(left / width, bottom / height, 1 - 15.0 / width, 1 - 6.0 / height, hspace=0.12)
