@@ -128,8 +128,8 @@ def test_a_run_that_has_only_started_has_no_rounds_yet(run):
     assert not started.outcome.finished
 
 
-def test_warnings_may_be_sentences_or_objects_that_carry_one(run):
-    change(run / "check.json", warnings=["few labels", {"message": "blurred"}], foreign_from=0.5)
+def test_what_the_check_found_is_read_as_sentences(run):
+    change(run / "check.json", errors=["One class only."], warnings=["Few labels."])
     check = read_run(run).check
-    assert check.warnings == ("few labels", "blurred")
-    assert check.foreign_from == 0.5
+    assert check.errors == ("One class only.",)
+    assert check.warnings == ("Few labels.",)

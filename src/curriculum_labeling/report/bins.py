@@ -50,4 +50,4 @@ def calibrated(confidence: FloatArray, known: FloatArray, probability: FloatArra
     x, y = known[both][order], probability[both][order]
     parts = np.array_split(np.arange(len(x)), min(KNOTS, len(x)))
     knots = np.array([[x[part].mean(), y[part].mean()] for part in parts])
-    return np.clip(np.interp(confidence, knots[:, 0], knots[:, 1]), 0.0, 1.0)
+    return np.asarray(np.clip(np.interp(confidence, knots[:, 0], knots[:, 1]), 0.0, 1.0))

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from curriculum_labeling.labels import FloatArray, IntArray
 from curriculum_labeling.report.bins import Reliability
 from curriculum_labeling.report.read import RoundRecord
+from curriculum_labeling.report.scale import Scale
 from curriculum_labeling.report.svg import (
     ACCENT,
     BAD,
@@ -28,7 +29,7 @@ from curriculum_labeling.report.svg import (
 )
 from curriculum_labeling.report.wording import percent
 
-BINS = 24
+FLOOR = 0.7  # a single image is a visible bar on the logarithmic scale
 WIDTH = 300.0
 
 
@@ -77,36 +78,32 @@ def moves_figure(rounds: Sequence[RoundRecord]) -> Markup:
 
 
 def confidence_figure(
-    name: str, confidence: FloatArray, selected: FloatArray, threshold: float | None, *, top: int
+    name: str, confidence: FloatArray, selected: FloatArray, threshold: float | None, scale: Scale
 ) -> Markup:
     """Images per confidence on a logarithmic scale, with those taken and the threshold."""
-    edges = np.linspace(0.0, 1.0, BINS + 1)
     with matplotlib.rc_context(style()):
-        figure = canvas(220, 118)
+        figure = canvas(220, 118, bottom=18)
         axes = plain_axes(figure)
-        axes.hist(confidence, edges, color=MUTED, alpha=0.45, rwidth=0.86)
-        axes.hist(selected, edges, color=ACCENT, rwidth=0.86)
+        for values, color, alpha in ((confidence, MUTED, 0.45), (selected, ACCENT, 1.0)):
+            heights, edges = scale.histogram(values)
+            centers, filled = (edges[1:] + edges[:-1]) / 2, heights > 0
+            axes.vlines(centers[filled], FLOOR, heights[filled], color=color, alpha=alpha, lw=5.8)
         if threshold is not None:
-            axes.axvline(threshold, color=INK, lw=1.1, ls=(0, (3, 2)))
+            axes.axvline(float(scale.place(np.array(threshold))), color=INK, lw=1.1, ls=(0, (3, 2)))
         axes.set_yscale("log")
-        axes.set_ylim(0.7, 1.6 * max(top, 10))
-        axes.set_xlim(-0.01, 1.01)
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.0f} %"))
+        axes.set_ylim(FLOOR, 1.6 * max(scale.tallest, 10))
+        axes.set_xlim(-0.01 * scale.end, 1.01 * scale.end)
+        axes.set_xticks(*scale.ticks())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}"))
         axes.minorticks_off()
         label = f"{len(confidence)} images by confidence, {len(selected)} of them taken"
         return inline(figure, name, label + ("" if threshold is None else f", threshold {percent(threshold)}"))
 
 
-def tallest(confidences: Sequence[FloatArray]) -> int:
-    """The highest bar of all these histograms, so that they share one scale."""
-    return max((int(np.histogram(one, BINS, (0.0, 1.0))[0].max()) for one in confidences), default=0)
-
-
 def calibration_figure(before: Reliability, after: Reliability | None) -> Markup:
     """Stated confidence against the share that was right, with the number of labels behind each point."""
     with matplotlib.rc_context(style()):
-        figure = canvas(WIDTH, 270)
+        figure = canvas(WIDTH, 270, left=48)
         axes, below = figure.subplots(2, 1, sharex=True, height_ratios=[3.6, 1])
         axes.plot([0, 1], [0, 1], color=MUTED, lw=0.9, ls=(0, (2, 2)))
         _reliability(axes, before, MUTED, "o")
@@ -128,7 +125,7 @@ def heat_figure(matrix: IntArray, name: str) -> Markup:
     """A confusion matrix of many classes, only the cells that hold something; mistakes in another color."""
     n = len(matrix)
     with matplotlib.rc_context(style()):
-        figure = canvas(WIDTH, WIDTH)
+        figure = canvas(WIDTH, WIDTH, left=40)
         axes = plain_axes(figure)
         rows, columns = np.nonzero(matrix)
         share = matrix[rows, columns] / matrix.sum(axis=1)[rows]
@@ -136,7 +133,7 @@ def heat_figure(matrix: IntArray, name: str) -> Markup:
             for level in (0.25, 0.5, 0.75, 1.0):  # a few shades keep the drawing small
                 some = ((rows != columns) == wrong) & (share > level - 0.25) & (share <= level)
                 axes.scatter(
-                    columns[some], rows[some], s=(0.8 * 250 / n) ** 2, marker="s", color=color, alpha=level, lw=0
+                    columns[some], rows[some], s=(250 / n) ** 2, marker="s", color=color, alpha=0.3 + 0.7 * level, lw=0
                 )
         axes.set_xlim(-1, n)
         axes.set_ylim(n, -1)

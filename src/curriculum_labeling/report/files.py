@@ -26,11 +26,11 @@ class Record:
 
     def text(self, key: str, default: str = "") -> str:
         """A string, or the default where there is none."""
-        return self._one(key, (str,), "a text", default)
+        return str(self._one(key, (str,), "a text", default))
 
     def whole(self, key: str, default: int | None = None) -> int:
         """A whole number; required unless a default is given."""
-        return self._one(key, (int,), "a whole number", default)
+        return int(self._one(key, (int,), "a whole number", default))
 
     def number(self, key: str) -> float | None:
         """A finite number, or None where it is missing, null or infinite."""
@@ -39,7 +39,7 @@ class Record:
 
     def listed(self, key: str, kind: type[T], default: list[T] | None = None) -> list[T]:
         """A list whose members are all of one kind."""
-        values = self._one(key, (list,), "a list", default)
+        values: list[T] = self._one(key, (list,), "a list", default)
         if wrong := [value for value in values if not _is(value, (kind,))]:
             raise self.fault(key, f"a list of {kind.__name__}", wrong[0])
         return values

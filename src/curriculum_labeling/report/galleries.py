@@ -10,6 +10,7 @@ from curriculum_labeling.labels import IntArray
 from curriculum_labeling.report.ledger import NEVER, Ledger, Suggestion
 from curriculum_labeling.report.read import Run
 
+FOREIGN = 0.99  # the score from which the data check flags an image
 BUDGET = 360
 MOST_PER_STRIP = 8
 ODD = 12
@@ -99,8 +100,7 @@ def _strips(run: Run, ledger: Ledger, lines: IntArray, each: int) -> tuple[Strip
 
 def foreign_shots(run: Run, ledger: Ledger) -> tuple[int, tuple[Shot, ...]]:
     """How many images look foreign, and the most foreign ones."""
-    limit = run.check.foreign_from if run.check is not None else 0.99
-    flagged = np.flatnonzero(np.nan_to_num(ledger.foreign, nan=-1.0) >= limit)
+    flagged = np.flatnonzero(np.nan_to_num(ledger.foreign, nan=-1.0) >= FOREIGN)
     first = flagged[np.argsort(-ledger.foreign[flagged], kind="stable")][:ODD]
     return len(flagged), tuple(shot_of(run, ledger, int(line)) for line in first)
 

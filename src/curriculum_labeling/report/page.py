@@ -16,6 +16,7 @@ from curriculum_labeling.report import galleries, wording
 from curriculum_labeling.report.figures import accuracy_figure, heat_figure, moves_figure
 from curriculum_labeling.report.panels import calibration_panel, confidence_panels, confusions
 from curriculum_labeling.report.read import Run, read_run
+from curriculum_labeling.report.scale import common_scale
 from curriculum_labeling.report.sprites import draw_sprite, open_pixels
 from curriculum_labeling.report.tables import MANY_CLASSES, balance
 
@@ -34,7 +35,7 @@ def write_report(run: Path) -> Path:
 def render(run: Run) -> str:
     """The whole page as text."""
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
-    prefix = wording.common_folder(run.rows.paths[row] for row in run.rows.unlabeled)
+    prefix = wording.common_folder([run.rows.paths[row] for row in run.rows.unlabeled])
     return (
         _environment(prefix)
         .get_template("page.html.j2")
@@ -62,6 +63,7 @@ def _numbers(run: Run) -> dict[str, Any]:
         "accuracy": accuracy_figure(run.rounds, run.outcome.delivered) if measured else None,
         "moves": moves_figure(run.rounds) if later else None,
         "panels": confidence_panels(run),
+        "stretched": common_scale([one.scores.confidence for one in run.rounds if one.scores]).stretched,
         "balance": balance(run.classes, run.rounds) if later else [],
         "confusions": confusions(run),
         "heat": heat_figure,

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from markupsafe import Markup
 
 from curriculum_labeling.report.bins import calibrated, reliability
-from curriculum_labeling.report.figures import calibration_figure, confidence_figure, tallest
-from curriculum_labeling.report.read import Run
+from curriculum_labeling.report.figures import calibration_figure, confidence_figure
+from curriculum_labeling.report.read import RoundRecord, Run
+from curriculum_labeling.report.scale import common_scale
 from curriculum_labeling.report.tables import Confusion, confusion
 from curriculum_labeling.report.wording import count, percent, several
+
+MOST_PANELS = 11
 
 
 @dataclass(frozen=True)
@@ -36,21 +40,30 @@ class CalibrationPanel:
 def confidence_panels(run: Run) -> list[Panel]:
     """How sure the model was when each round was chosen, and how sure the last model is."""
     scored = {one.number: one.scores for one in run.rounds if one.scores is not None}
-    top = tallest([scores.confidence for scores in scored.values()])
+    scale = common_scale([scores.confidence for scores in scored.values()])
     panels = []
-    for one in run.rounds:
+    for one in _spread(run.rounds):
         before = scored.get(one.number - 1)
         if before is None or one.scores is None:
             continue
         taken = before.confidence[one.scores.selected]
-        figure = confidence_figure(f"confidence-{one.number}", before.confidence, taken, one.threshold, top=top)
+        figure = confidence_figure(f"confidence-{one.number}", before.confidence, taken, one.threshold, scale)
         panels.append(Panel(f"Round {one.number}", _panel_note(one.percentile, one.threshold, one.selected), figure))
     if scored:
         last = max(scored)
         sure = scored[last].confidence
-        figure = confidence_figure("confidence-last", sure, sure[:0], None, top=top)
+        figure = confidence_figure("confidence-last", sure, sure[:0], None, scale)
         panels.append(Panel(f"After round {last}", f"{several(len(sure), 'image')}, nothing left to choose", figure))
     return panels
+
+
+def _spread(rounds: Sequence[RoundRecord]) -> list[RoundRecord]:
+    """At most MOST_PANELS rounds after round 0, evenly spread, the first and the last among them."""
+    later = [one for one in rounds if one.number > 0]
+    if len(later) <= MOST_PANELS:
+        return later
+    places = np.linspace(0, len(later) - 1, MOST_PANELS).round().astype(int)
+    return [later[place] for place in places]
 
 
 def _panel_note(percentile: float | None, threshold: float | None, selected: int) -> str:
@@ -58,7 +71,7 @@ def _panel_note(percentile: float | None, threshold: float | None, selected: int
     if percentile is not None:
         parts.append(f"percentile {percentile:g}")
     if threshold is not None:
-        parts.append(f"threshold {percent(threshold)}")
+        parts.append(f"≥ {percent(threshold)}")
     return " · ".join(parts)
 
 

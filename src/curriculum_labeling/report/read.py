@@ -14,7 +14,6 @@ from curriculum_labeling.report.files import Record, read_arrays, read_record, r
 from curriculum_labeling.report.ledger import Ledger, Suggestion, read_ledger, read_suggestions
 
 SCORES = ("classes", "log_confidence", "selected", "selected_classes")
-FOREIGN = 0.99
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Check:
-    """What the data check found worth saying, and from which score on an image counts as foreign."""
+    """What the data check found worth saying, a sentence each."""
 
+    errors: tuple[str, ...]
     warnings: tuple[str, ...]
-    foreign_from: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,15 +275,4 @@ def _read_check(path: Path) -> Check | None:
     record = read_record_if_any(path)
     if record is None:
         return None
-    warnings = record.values.get("warnings") or []
-    if not isinstance(warnings, list):
-        raise record.fault("warnings", "a list", warnings)
-    threshold = record.number("foreign_from")
-    return Check(tuple(_sentence(one) for one in warnings), FOREIGN if threshold is None else threshold)
-
-
-def _sentence(warning: Any) -> str:
-    """A warning as text: either a sentence, or an object that carries one."""
-    if isinstance(warning, dict):
-        return str(next((warning[key] for key in ("message", "sentence", "text") if key in warning), warning))
-    return str(warning)
+    return Check(tuple(record.listed("errors", str, [])), tuple(record.listed("warnings", str, [])))

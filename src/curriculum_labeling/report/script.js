@@ -88,6 +88,11 @@
       group.hidden = active && left === 0;
       group.open = active ? left > 0 : unfiltered[place];
     });
+    for (const rest of all("#gallery .rest")) {
+      const left = all(".shot:not([hidden])", rest).length;
+      rest.hidden = active && left === 0;
+      rest.open = active && left > 0;
+    }
     one("shown").textContent = count.toLocaleString("en-US");
     one("nothing").hidden = count > 0;
     one("reset").disabled = !active;

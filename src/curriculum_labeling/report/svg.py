@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
@@ -39,8 +40,11 @@ FONT_SIZE = 9.5
 NAMESPACE = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+OWN_FONT = re.compile(r"font-family:[^;]*;? ?")
+NO_TURN = re.compile(r"rotate\(-?0 [^)]*\)")
+TARGET = re.compile(r"#([^)]+)\)?$")
 DRAWING = {"d", "x", "y", "width", "height", "transform", "points", "style"}
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and set in the page's font
     "font.size": FONT_SIZE,
     "axes.edgecolor": LINE,
@@ -69,9 +73,10 @@ STYLE = {
 ElementTree.register_namespace("", NAMESPACE)
 
 
-def canvas(width: float, height: float) -> Figure:
-    """An empty figure of this many points, with the drawing area fitted to its labels."""
-    figure = Figure(figsize=(width / POINTS, height / POINTS), layout="constrained")
+def canvas(width: float, height: float, *, left: float = 40.0, bottom: float = 32.0) -> Figure:
+    """An empty figure of this many points, with room for labels at the left and at the bottom."""
+    figure = Figure(figsize=(width / POINTS, height / POINTS))
+    figure.subplots_adjust(left / width, bottom / height, 1 - 15.0 / width, 1 - 6.0 / height, hspace=0.12)
     FigureCanvasSVG(figure)
     return figure
 
@@ -95,8 +100,8 @@ def inline(figure: Figure, name: str, label: str) -> Markup:
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     root = ElementTree.fromstring(buffer.getvalue())
     _strip(root)
+    _keep_linked_names(root, name)
     for element in root.iter():
-        _own_names(element, name)
         for key in DRAWING & set(element.attrib):
             element.set(key, LONG_NUMBER.sub(_shorter, element.attrib[key]))
     width, height = (float(figure.get_size_inches()[side]) * POINTS for side in (0, 1))
@@ -110,23 +115,36 @@ def inline(figure: Figure, name: str, label: str) -> Markup:
     return Markup(_themed(ElementTree.tostring(root, encoding="unicode")))
 
 
-def _strip(root: ElementTree.Element) -> None:
-    """Leave out metadata, and the style sheet that would reach beyond this drawing."""
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag.rpartition("}")[2] in ("metadata", "style"):
-                parent.remove(child)
+def _strip(element: ElementTree.Element) -> None:
+    """Leave out what says nothing, and the style sheet that would reach beyond this drawing."""
+    for child in list(element):
+        _strip(child)
+        kind = child.tag.rpartition("}")[2]
+        if kind in ("metadata", "style") or (kind in ("g", "defs") and not len(child)):
+            element.remove(child)
+    if not element.tag.endswith("}text"):
+        element.text = None
+    element.tail = None
+    if "style" in element.attrib:
+        element.set("style", OWN_FONT.sub("", element.attrib["style"]))
+    if NO_TURN.fullmatch(element.attrib.get("transform", "")):
+        del element.attrib["transform"]
 
 
-def _own_names(element: ElementTree.Element, name: str) -> None:
-    """Ids that no other figure of the page has, and links that follow them."""
-    if "id" in element.attrib:
-        element.set("id", f"{name}-{element.attrib['id']}")
-    if LINK in element.attrib:
-        element.set("href", "#" + name + "-" + element.attrib.pop(LINK)[1:])
-    for key in ("clip-path",):
-        if key in element.attrib:
-            element.set(key, element.attrib[key].replace("url(#", f"url(#{name}-"))
+def _keep_linked_names(root: ElementTree.Element, name: str) -> None:
+    """Ids that something links to, made unlike those of any other figure; the other ids go."""
+    linked = set()
+    for element in root.iter():
+        if LINK in element.attrib:
+            element.set("href", element.attrib.pop(LINK))
+        for key in {"href", "clip-path"} & set(element.attrib):
+            if target := TARGET.search(element.attrib[key]):
+                linked.add(target.group(1))
+                element.set(key, element.attrib[key].replace("#", f"#{name}-"))
+    for element in root.iter():
+        old = element.attrib.pop("id", None)
+        if old in linked:
+            element.set("id", f"{name}-{old}")
 
 
 def _themed(text: str) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 SPACE = "\u00a0"  # a number and its unit stay on one line
 UNKNOWN = "–"
@@ -31,9 +30,13 @@ def signed(difference: float) -> str:
     return f"{100 * difference:+.1f}".replace("-", "−")
 
 
-def common_folder(paths: Iterable[str]) -> str:
+def common_folder(paths: Sequence[str]) -> str:
     """The folder that all paths lie in, with the slash at its end; empty where there is none."""
-    start = os.path.commonprefix(list(paths))
+    if not paths:
+        return ""
+    first, last = min(paths), max(paths)  # what these two share, all in between share
+    same = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    start = first[:same]
     return start[: max(start.rfind("/"), start.rfind("\\")) + 1]
 
 
