@@ -138,7 +138,8 @@ def summary(lines: list[Line]) -> str:
             gain = [100 * (one.rounds[one.round] - one.labels_only) for one in own]
             texts.append(
                 f"- **{way}**: test accuracy {np.mean(accuracy):.1f} ± {np.std(accuracy):.1f} %, "
-                f"{np.mean(gain):+.1f} ± {np.std(gain):.1f} points over labels only on the unlabeled photos (n = {len(own)})."
+                f"{np.mean(gain):+.1f} ± {np.std(gain):.1f} points over labels only on the unlabeled photos "
+                f"(n = {len(own)})."
             )
     return "\n".join(texts)
 

@@ -16,7 +16,7 @@ ALLOWED = {
     "estimators": {"labels", "pacing", "curriculum"},
     "classifier": {"labels", "pacing", "curriculum", "estimators"},
     "data": {"labels"},
-    "report": {"labels", "data"},
+    "report": {"labels", "data", "runs"},
     "vision": {"labels", "pacing", "order", "curriculum", "data"},
     "runs": {"labels", "pacing", "curriculum", "data", "estimators", "vision", "__init__"},
     "screen": {"data", "runs"},

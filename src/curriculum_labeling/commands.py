@@ -60,7 +60,7 @@ def run_resume(console: Console, folder: Path) -> int:
     """`curriculum resume`."""
     run = open_run(folder)
     if run.finished:
-        console.print(f"{escape(str(folder))} is finished; there is nothing to resume.")
+        console.print(f"{escape(str(folder))} is finished; there is nothing to resume.", soft_wrap=True)
         return 0
     with stop_request() as stop, screen.progress_of(console) as show:
         return finish(console, reopen(folder, show=show, stop=stop))

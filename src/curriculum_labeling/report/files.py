@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from curriculum_labeling.runs.csv_cells import plain_cell
+
 T = TypeVar("T")
 
 
@@ -107,7 +109,9 @@ def read_table(path: Path, columns: Iterable[str]) -> list[dict[str, str]] | Non
         with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
             reader = csv.DictReader(file)
             missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            lines = [{key: value or "" for key, value in line.items() if key is not None} for line in reader]
+            lines = [
+                {key: plain_cell(value or "") for key, value in line.items() if key is not None} for line in reader
+            ]
     except (OSError, csv.Error) as error:
         raise ValueError(f"{path} must be a CSV file, got one that cannot be read ({error}); run fit again.") from error
     if missing:

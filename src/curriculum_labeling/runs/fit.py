@@ -31,6 +31,7 @@ from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, p
 from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, OUTCOME, Run
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.outcome import Outcome, conclude
+from curriculum_labeling.runs.probe import ProbeLearner
 from curriculum_labeling.runs.rows import Rows
 from curriculum_labeling.runs.settings import most_steps, steps_for, training_config
 from curriculum_labeling.runs.stages import Show, Stage
@@ -39,7 +40,6 @@ from curriculum_labeling.runs.ways import FeatureWay, NetworkWay, TimedImageLear
 from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.embeddings import embed_images
 from curriculum_labeling.vision.model_folder import write_model
-from curriculum_labeling.vision.probe import ProbeLearner
 
 CACHE, CHECKPOINTS, FOLDS = "cache", "checkpoints", "folds"
 

@@ -32,14 +32,15 @@ HEADER = (
 class Ledger:
     """Columns over the unlabeled rows, in their order.
 
-    `first_round` is 0 for a row that was never accepted; `duplicate_of` is a row number, -1 for none.
+    `first_round` is 0 for a row that was never accepted; `foreign` goes from 0 to 1, and from 0.99 on a
+    row looks unlike anything labeled; `duplicate_of` is a row number, -1 for none.
     """
 
     scores: Scores
     probability: FloatArray
     first_round: IntArray
     flips: IntArray
-    foreign: BoolArray
+    foreign: FloatArray
     duplicate_of: IntArray
 
 
@@ -66,7 +67,7 @@ def write_ledger(path: Path, ledger: Ledger, paths: tuple[str, ...], classes: tu
             f"{ledger.probability[i]:.6f}",
             ledger.first_round[i] or "",
             ledger.flips[i],
-            int(ledger.foreign[i]),
+            f"{ledger.foreign[i]:.4f}",
             safe_cell(paths[ledger.duplicate_of[i]]) if ledger.duplicate_of[i] >= 0 else "",
         )
         for i in range(len(s))

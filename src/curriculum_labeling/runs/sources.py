@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy as np
 from curriculum_labeling.data import folders, manifests
 from curriculum_labeling.data.listing import Listing, list_pairs
 from curriculum_labeling.labels import IntArray
+from curriculum_labeling.runs.csv_cells import plain_cell
 
 UNUSABLE = ("\0", "\n", "\r")
 
@@ -51,22 +53,38 @@ def read_truth(path: Path | None, listing: Listing) -> IntArray | None:
 
 def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
     """The listing with the labels of a CSV file (path,label) put in; how many labels changed is told."""
-    corrections = manifests.list_images(path)
     place = {os.path.realpath(file): row for row, file in enumerate(listing.paths)}
     names: list[str | None] = [None if c < 0 else listing.classes[c] for c in listing.labels]
     unknown, changed = [], 0
-    for file, c in zip(corrections.paths, corrections.labels, strict=True):
-        row = place.get(os.path.realpath(file))
+    for file, label in _read_corrections(path):
+        row = place.get(os.path.realpath(path.parent / file))
         if row is None:
             unknown.append(file)
-        elif c >= 0 and names[row] != corrections.classes[c]:
-            names[row] = corrections.classes[c]
+        elif label and names[row] != label:
+            names[row] = label
             changed += 1
     if unknown:
         raise ValueError(
             f"--corrections must name images of the run, got {len(unknown)} others in {path}, such as {unknown[0]}."
         )
     return list_pairs(zip(listing.paths, names, strict=True)), changed
+
+
+def _read_corrections(path: Path) -> list[tuple[str, str]]:
+    """Path and label of each line; other columns, as the ledger and the suggestions have them, are passed over."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            if missing := {"path", "label"} - set(reader.fieldnames or ()):
+                raise ValueError(
+                    f"--corrections must be a CSV file with the columns path and label, got none named "
+                    f"{sorted(missing)[0]} in {path}."
+                )
+            return [(plain_cell(line["path"] or ""), plain_cell(line["label"] or "").strip()) for line in reader]
+    except OSError as error:
+        raise ValueError(f"--corrections must be a CSV file, got {path}: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"--corrections must be a CSV file in UTF-8, got {path}: {error}.") from error
 
 
 def _list_labeled(labeled: Path) -> Listing:

@@ -29,7 +29,8 @@ def write_tables(run: Run, way: Way, model: Any, rows: Rows, outcome: Outcome) -
     first, flips = history([one.scores.classes for one in kept], [one.selected for one in kept])
     probability = calibrated(way, model, scores, outcome.temperature)
     foreign = np.isin(rows.unlabeled, rows.check.foreign)
-    ledger = Ledger(scores, probability, first, flips, foreign, duplicates_of(rows))
+    strange = rows.check.foreign_scores[rows.unlabeled]
+    ledger = Ledger(scores, probability, first, flips, strange, duplicates_of(rows))
     paths, classes = rows.images.paths or (), rows.images.classes
     write_ledger(run / LEDGER, ledger, paths, classes)
     found = suggest_rows(rows, scores, flips, foreign, SUGGESTED)

@@ -12,10 +12,10 @@ import torch
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.labels import FloatArray, IntArray, Labels
 from curriculum_labeling.runs.clock import Clock, Work
+from curriculum_labeling.runs.probe import ProbeLearner
 from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePart, network_name
 from curriculum_labeling.vision.devices import numbers_for
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
-from curriculum_labeling.vision.probe import ProbeLearner
 from curriculum_labeling.vision.schedule import Budget
 from curriculum_labeling.vision.training import seconds_per_step
 

@@ -5,7 +5,7 @@ import pytest
 
 from curriculum_labeling.estimators.weighting import Weighting
 from curriculum_labeling.labels import Labels
-from curriculum_labeling.vision.probe import ProbeLearner, fit_softmax
+from curriculum_labeling.runs.probe import ProbeLearner, fit_softmax
 
 
 @pytest.fixture
