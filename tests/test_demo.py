@@ -1,38 +1,38 @@
-"""The demo's parts at small size; `make demo` runs the whole."""
+"""The demo: digits as files, through the whole of a fit."""
 
-import numpy as np
+import csv
+import json
+
+import pytest
+from rich.console import Console
 
 from curriculum_labeling import demo
-from curriculum_labeling.experiments.two_moons import PACINGS, accuracy, draw_figure, draw_moons, run_moons
+from curriculum_labeling.data.toys import digits_images
 
 
-def test_the_curriculum_ends_above_pseudo_labeling_on_two_moons(monkeypatch):
-    monkeypatch.setattr(demo, "MOON_SEEDS", 4)
-    means = demo.moons_table(lambda: None)
-    assert means["curriculum labeling"][-1] > means["pseudo-labeling"][-1] + 2
-    assert means["curriculum labeling"][0] == means["pseudo-labeling"][0]
+def test_digits_become_files_with_their_classes_known(tmp_path):
+    labeled, unlabeled, truth = demo.write_digits(digits_images(), tmp_path)
+    assert [len(list(folder.iterdir())) for folder in sorted(labeled.iterdir())] == [5] * 10
+    assert len(list(unlabeled.iterdir())) == demo.UNLABELED
+    with open(truth, newline="") as file:
+        lines = list(csv.reader(file))
+    assert len(lines) == demo.UNLABELED + 1
+    assert all((tmp_path / path).is_file() for path, _ in lines[1:])
 
 
-def test_pseudo_labeling_takes_all_rows_at_once_and_the_curriculum_widens():
-    moons = draw_moons(0, rows=100)
-    assert [r.selected for r in run_moons(moons, "pseudo-labeling")] == [0, 92, 92, 92, 92, 92]
-    widening = [r.selected for r in run_moons(moons, "curriculum labeling")]
-    assert widening == sorted(widening)
-    assert widening[-1] == 92
+def test_the_demo_ends_with_a_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "UNLABELED", 60)
+    monkeypatch.setattr(demo, "PASSES", 0.5)
+    console = Console(record=True, width=200)
+    assert demo.run_demo(console, tmp_path / "out", force=False) == 0
+    assert "report.html" in console.export_text()
+    assert (tmp_path / "out/run/report.html").is_file()
+    assert json.loads((tmp_path / "out/run/rounds/0/metrics.json").read_text())["truth_accuracy"] is not None
+    with pytest.raises(ValueError, match=r"already holds a demo; choose another --out, or replace it with --force"):
+        demo.run_demo(console, tmp_path / "out", force=False)
 
 
-def test_the_figure_is_saved_as_png_and_svg(tmp_path):
-    moons = draw_moons(0, rows=60)
-    rounds = {method: run_moons(moons, method) for method in PACINGS}
-    png, svg = draw_figure(moons, rounds, tmp_path)
-    assert png.read_bytes().startswith(b"\x89PNG")
-    assert "</svg>" in svg.read_text()
-    assert 0.5 < accuracy(moons, rounds["curriculum labeling"][-1]) <= 1
-
-
-def test_digits_gain_over_labels_only(monkeypatch):
-    monkeypatch.setattr(demo, "DIGIT_SEEDS", 1)
-    for numbers in demo.digits_table(lambda: None).values():
-        labels_only, delivered = numbers[0][0], numbers[-1][0]
-        assert delivered > labels_only
-        assert np.isfinite(numbers).all()
+def test_other_files_are_never_replaced_by_a_demo(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(ValueError, match=r"--out must be a new or empty folder, got .*which holds other files"):
+        demo.run_demo(Console(), tmp_path, force=True)

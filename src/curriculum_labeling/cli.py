@@ -80,7 +80,7 @@ def resume(run: Path, /) -> int:
 
 
 @app.command
-def predict(run: Path, /, *images: Path, out: Path | None = None) -> int:
+def predict(run: Path, /, *images: Path, out: Path | None = None, features: str | None = None) -> int:
     """Classify IMAGES with the model of a RUN.
 
     Parameters
@@ -91,10 +91,12 @@ def predict(run: Path, /, *images: Path, out: Path | None = None) -> int:
         Image files, or folders of them.
     out
         A CSV file for the predictions; printed without it.
+    features
+        Only for a model on features of your own code: package.module:function, which a model folder cannot bring.
     """
     from curriculum_labeling.commands import run_predict
 
-    return run_predict(Console(), run, images, out)
+    return run_predict(Console(), run, images, out, features)
 
 
 @app.command
@@ -118,6 +120,7 @@ def export(
     *,
     format_: Annotated[Literal["onnx", "safetensors"], Parameter(name="--format")],
     out: Path | None = None,
+    features: str | None = None,
 ) -> int:
     """Write the model of a RUN for other programs: preprocessing and class names are inside.
 
@@ -128,11 +131,13 @@ def export(
     format_
         onnx is checked against torch before the file gets its name.
     out
-        The file; model.onnx or model.safetensors beside the model by default.
+        The file; model.onnx or model.safetensors in the run directory by default.
+    features
+        Only for a model on features of your own code: package.module:function.
     """
     from curriculum_labeling.commands import run_export
 
-    return run_export(Console(), run, format_, out)
+    return run_export(Console(), run, format_, out, features)
 
 
 @app.command

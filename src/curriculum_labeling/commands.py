@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from curriculum_labeling import screen
 from curriculum_labeling.data import folders
 from curriculum_labeling.report.page import write_report
 from curriculum_labeling.runs import again
-from curriculum_labeling.runs.directory import MODEL, Run, RunError, open_run
+from curriculum_labeling.runs.directory import CONFIG, MODEL, Run, RunError, open_run
 from curriculum_labeling.runs.estimate import estimate_seconds
 from curriculum_labeling.runs.fit import Job, fit
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.predictions_csv import write_predictions
 from curriculum_labeling.runs.start import begin, continue_run, reopen
 from curriculum_labeling.runs.stopping import stop_request
+from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.delivered import Delivered
 from curriculum_labeling.vision.model_folder import read_model
 from curriculum_labeling.vision.predict import Prediction, predict_files
@@ -43,6 +45,7 @@ def run_fit(
         raise ValueError("--corrections must come with --continue RUN, got it alone; add --continue.")
     if (labeled is None) != (unlabeled is None) or (labeled is None and before is None):
         raise ValueError("curriculum fit needs LABELED and UNLABELED, two folders; see `curriculum fit --help`.")
+    allow_own_modules(options.features)
     with stop_request() as stop, screen.progress_of(console) as show:
         if before is None:
             assert labeled is not None
@@ -62,6 +65,7 @@ def run_resume(console: Console, folder: Path) -> int:
     if run.finished:
         console.print(f"{escape(str(folder))} is finished; there is nothing to resume.", soft_wrap=True)
         return 0
+    allow_own_modules(run.read(CONFIG).get("backbone"))
     with stop_request() as stop, screen.progress_of(console) as show:
         return finish(console, reopen(folder, show=show, stop=stop))
 
@@ -81,14 +85,16 @@ def finish(console: Console, job: Job) -> int:
     return 0
 
 
-def run_predict(console: Console, folder: Path, images: tuple[Path, ...], out: Path | None) -> int:
+def run_predict(
+    console: Console, folder: Path, images: tuple[Path, ...], out: Path | None, features: str | None
+) -> int:
     """`curriculum predict`."""
     if not images:
         raise ValueError("curriculum predict needs image files or folders, got none; name them after the run.")
     missing = [path for path in images if not path.exists()]
     if missing:
         raise ValueError(f"IMAGES must be files or folders, got {missing[0]}, which is not there.")
-    found = predict_files(delivered(folder), _files(images))
+    found = predict_files(delivered(folder, features), _files(images))
     if out is not None:
         count = write_predictions(out, found)
         console.print(f"{count:,} predictions in {escape(str(out))}")
@@ -106,7 +112,7 @@ def run_report(console: Console, folder: Path) -> int:
     return 0
 
 
-def run_export(console: Console, folder: Path, kind: str, out: Path | None) -> int:
+def run_export(console: Console, folder: Path, kind: str, out: Path | None, features: str | None) -> int:
     """`curriculum export`."""
     from curriculum_labeling.vision.export import export_onnx, export_safetensors
 
@@ -114,7 +120,7 @@ def run_export(console: Console, folder: Path, kind: str, out: Path | None) -> i
     target = out or folder / f"model.{kind}"
     if not target.parent.is_dir():
         raise ValueError(f"--out must lie in a folder that exists, got {target}; make {target.parent} first.")
-    console.print(f"model: {escape(str(export(delivered(folder), target)))}", soft_wrap=True)
+    console.print(f"model: {escape(str(export(delivered(folder, features), target)))}", soft_wrap=True)
     return 0
 
 
@@ -123,6 +129,7 @@ def run_suggest(console: Console, folder: Path, number: int, out: Path | None) -
     if number < 1:
         raise ValueError(f"--number must be 1 or more, got {number}.")
     run = _finished(folder)
+    allow_own_modules(run.read(CONFIG).get("backbone"))
     with run.locked():
         path, count = again.suggest_again(run, number, out)
         if out is None:
@@ -131,14 +138,22 @@ def run_suggest(console: Console, folder: Path, number: int, out: Path | None) -
     return 0
 
 
-def delivered(folder: Path) -> Delivered:
-    """The model of a run, or of a model folder."""
+def delivered(folder: Path, features: str | None) -> Delivered:
+    """The model of a run, or of a model folder; code of the user's runs only where the user names it."""
+    allow_own_modules(features)
+    backbone = None if features is None else open_backbone(features)
     if (folder / MODEL).is_dir():
-        return read_model(folder / MODEL)
+        return read_model(folder / MODEL, backbone=backbone)
     if (folder / "model.json").is_file():
-        return read_model(folder)
+        return read_model(folder, backbone=backbone)
     open_run(folder)
     raise RunError(f"{folder} has no model yet; finish it with `curriculum resume {folder}`.")
+
+
+def allow_own_modules(features: str | None) -> None:
+    """Let package.module:function be found in the current folder, as `python -m` would."""
+    if features is not None and ":" in features and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def _finished(folder: Path) -> Run:

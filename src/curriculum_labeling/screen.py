@@ -86,7 +86,7 @@ def progress_of(console: Console) -> Iterator[Show]:
 def show_outcome(console: Console, job: Job, outcome: Outcome, report: Path | None) -> None:
     """The verdict, and where everything is."""
     console.print(f"[bold]{escape(str(outcome.gain))}[/bold]", soft_wrap=True)
-    console.print(escape(f"{outcome.why[0].upper()}{outcome.why[1:]}."), soft_wrap=True)
+    console.print(escape(outcome.why), soft_wrap=True)
     rows = [("labels for every image", "ledger.csv"), ("what to label next", "suggestions.csv"), ("model", "model")]
     rows += [("report", report.name)] if report is not None else []
     for name, file in rows:

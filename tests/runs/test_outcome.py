@@ -20,14 +20,14 @@ def test_the_best_round_is_delivered_and_the_later_of_equals():
     outcome = conclude(held_out(60, 80, 80, 70), 3, "best")
     assert outcome.delivered == 2
     assert outcome.gain.helped is True
-    assert "round 2 is delivered: 80.0% on held-out labels" in outcome.why
+    assert "Round 2 is delivered: 80.0% on held-out labels" in outcome.why
 
 
 def test_labels_only_is_delivered_where_every_round_is_worse():
     outcome = conclude(held_out(80, 60, 70), 2, "best")
     assert outcome.delivered == 0
     assert outcome.gain.estimate == pytest.approx(-0.1)
-    assert "labels only is delivered" in outcome.why
+    assert "Labels only is delivered" in outcome.why
 
 
 def test_the_last_round_is_delivered_as_asked_with_a_word_of_warning():

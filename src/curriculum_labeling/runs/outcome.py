@@ -46,7 +46,7 @@ class Outcome:
 def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     """Compare labels only with every round on held-out labels, and choose."""
     if held_out is None:
-        why = "the last round is delivered, as in the paper: no label was held out to compare rounds on"
+        why = "The last round is delivered, as in the paper: no label was held out to compare rounds on."
         return Outcome(rounds, rounds, why, unmeasured("no label was held out"), 1.0, 0)
     correct = held_out.correct
     accuracy = correct.mean(axis=1)
@@ -74,12 +74,12 @@ def _latest_best(accuracy: Any) -> int:
 def _why(accuracy: Any, delivered: int, deliver: str) -> str:
     if deliver == "last":
         worse = accuracy[delivered] < accuracy[0]
-        return "the last round is delivered, as asked" + (", though labels only did better" if worse else "")
+        return "The last round is delivered, as asked" + (", though labels only did better." if worse else ".")
     if delivered == 0:
-        return f"labels only is delivered: no round did better than its {accuracy[0]:.1%} on held-out labels"
+        return f"Labels only is delivered: no round did better than its {accuracy[0]:.1%} on held-out labels."
     return (
-        f"round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the best of all rounds "
-        f"(labels only: {accuracy[0]:.1%})"
+        f"Round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the best of all rounds "
+        f"(labels only: {accuracy[0]:.1%})."
     )
 
 
