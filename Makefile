@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 .PHONY: demo test check lint format types benchmark clean
 
 demo: $(VENV)/.installed-demo
-	$(BIN)/python -m curriculum_labeling.demo --out demo-output
+	$(BIN)/curriculum demo --out demo-output --force
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
