@@ -66,6 +66,23 @@ def test_corrections_reuse_the_features(photos):
     assert len(json.loads((photos / "second/images.json").read_text())["labeled"]) == 13
 
 
+def test_files_that_were_moved_are_not_embedded_again(photos, monkeypatch):
+    assert main(fit(photos, *OPTIONS)) == 0
+    os.rename(photos / "unlabeled/0-0.png", photos / "labeled/blue/moved.png")
+    import colors
+
+    seen = []
+    forward = colors.Slow.forward
+    monkeypatch.setattr(colors.Slow, "forward", lambda self, x: (seen.append(len(x)), forward(self, x))[1])
+    monkeypatch.setattr("curriculum_labeling.commands.estimate_seconds", lambda *_: None)
+    command = fit(photos, *OPTIONS, "--continue", str(photos / "run"))
+    command[4] = str(photos / "second")
+    assert main(command) == 0
+    probing = 2  # opening a backbone tries it on one image, once for the choices and once for the run
+    assert sum(seen) <= probing
+    assert len(json.loads((photos / "second/images.json").read_text())["labeled"]) == 13
+
+
 @pytest.mark.parametrize("delay", [0.0, 0.5])
 def test_a_killed_run_on_features_resumes_to_the_very_same_result(photos, delay):
     command = [sys.executable, "-m", "curriculum_labeling.cli", *fit(photos, *OPTIONS)]

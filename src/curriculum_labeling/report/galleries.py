@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,11 @@ class Shot:
     truth: str | None
     right: bool | None
     foreign: float
+
+    @property
+    def sure(self) -> float:
+        """What to believe: the calibrated probability, or the confidence where there is none."""
+        return self.confidence if math.isnan(self.probability) else self.probability
 
     @property
     def accepted(self) -> bool:

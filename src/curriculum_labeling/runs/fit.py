@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, O
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.outcome import Outcome, conclude
 from curriculum_labeling.runs.probe import ProbeLearner
+from curriculum_labeling.runs.remembered import remember
 from curriculum_labeling.runs.rows import Rows
 from curriculum_labeling.runs.settings import most_steps, steps_for, training_config
 from curriculum_labeling.runs.stages import Show, Stage
@@ -60,6 +62,7 @@ class Job:
     clock: Clock
     show: Show
     stop: StopRequest
+    before: Path | None = None
     announce: Callable[[DataCheck], None] = _say_nothing
 
     def tell(self, name: str, done: float = 0.0, total: float | None = None, left: float | None = None) -> None:
@@ -124,9 +127,10 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
         return NetworkWay(network, images), describe_pixels(images.pixels)
     backbone = open_backbone(job.choices.backbone)
     job.tell(f"embedding with {backbone.name}", 0, len(images))
+    source = backbone if job.before is None else remember(backbone, job.before, backbone.resolution)
     features = embed_images(
         images,
-        backbone,
+        source,
         job.run / CACHE,
         progress=lambda p: job.tell(f"embedding with {backbone.name}", p.done, p.total, p.seconds_left),
     )

@@ -85,7 +85,7 @@ def continue_run(
             f"--continue needs new or corrected labels, got those of {before}; "
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
-    job = _begin(listing, sources, out, options, force, show, stop)
+    job = _begin(listing, sources, out, options, force, show, stop, before.resolve())
     _link_cache(old / CACHE, job.run / CACHE)
     return job, changed
 
@@ -97,7 +97,7 @@ def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
     try:
         options = read_options(config["options"])
         choices = read_choices(config["choices"])
-        truth = config["truth"]
+        truth, before = config["truth"], config["continued_from"]
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
     if config.get("version") != curriculum_labeling.__version__:
@@ -107,7 +107,8 @@ def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
         )
     listing = read_listing(run)
     found = None if truth is None else np.array(truth, dtype=np.int64)
-    return Job(run, options, choices, listing, found, Clock(run, choices.minutes), show, stop)
+    earlier = None if before is None else Path(before)
+    return Job(run, options, choices, listing, found, Clock(run, choices.minutes), show, stop, earlier)
 
 
 def read_options(found: dict[str, Any]) -> FitOptions:
@@ -152,6 +153,7 @@ def _begin(
     force: bool,
     show: Show,
     stop: StopRequest,
+    before: Path | None = None,
 ) -> Job:
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
@@ -160,8 +162,9 @@ def _begin(
         build_network(choices.network, len(listing.classes), 3, choices.resolution)
     run = create_run(out, force=force)
     run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
-    run.write(CONFIG, _config(sources, options, choices, machine, listing, truth))
-    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes), show, stop)
+    config = _config(sources, options, choices, machine, listing, truth)
+    run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
+    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes), show, stop, before)
 
 
 def _config(
