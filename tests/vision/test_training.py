@@ -157,3 +157,13 @@ def test_every_network_takes_a_step_or_two(network):
     config = settings(network=network, budget=Budget(steps=2), batch_size=6, learning_rate=1e-4, average=EMA(0.9))
     model = ImageLearner(images, config, device="cpu").fit(labels_of(images, np.arange(6)), seed=0)
     assert np.isfinite(model.logits(images.pixels)).all()
+
+
+def test_a_stop_saves_at_that_step_and_the_rest_follows(tmp_path):
+    config = settings(budget=Budget(epochs=4))
+    asked = iter([False] * 7 + [True])
+    with pytest.raises(KeyboardInterrupt):
+        fit(config, checkpoints=Checkpoints(tmp_path, epochs=100), stop=lambda: next(asked))
+    assert len(list(tmp_path.glob("*/step-00000008.safetensors"))) == 1
+    resumed = fit(config, checkpoints=Checkpoints(tmp_path, epochs=100))
+    assert same_weights(fit(config).state_dict(), resumed.state_dict())

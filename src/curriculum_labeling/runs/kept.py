@@ -30,7 +30,8 @@ class KeptScores:
 def read_scores(path: Path, unlabeled: IntArray) -> KeptScores:
     """Scores as a round left them; a missing or damaged file is named."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # From memory: numpy leaves a damaged file open.
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             columns = [file[name] for name in (*COLUMNS, "selected", "selected_classes")]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is missing or damaged ({error}); run `curriculum resume` to make it anew.") from error

@@ -1,0 +1,81 @@
+"""Defaults from the data and the machine."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from curriculum_labeling.data.listing import list_pairs
+from curriculum_labeling.runs import choices
+from curriculum_labeling.runs.choices import Machine, choose
+from curriculum_labeling.runs.options import FitOptions
+
+CPU, GPU = Machine("cpu", 2), Machine("cuda", 8)
+
+
+@pytest.fixture
+def listing(tmp_path):
+    def make(side=32, names=("cat", "dog"), each=6):
+        pairs = []
+        for i, name in enumerate([*names, None] * each):
+            path = tmp_path / f"{side}-{i}.png"
+            Image.fromarray(np.full((side, side, 3), i, dtype=np.uint8)).save(path)
+            pairs.append((str(path), name))
+        return list_pairs(pairs)
+
+    return make
+
+
+def test_small_images_train_a_network_and_photos_use_features(listing, monkeypatch):
+    monkeypatch.setattr(choices, "default_backbone", lambda: "efficientnet-lite0")
+    monkeypatch.setattr(choices, "open_backbone", lambda _: type("Backbone", (), {"resolution": 224}))
+    small, photo = choose(FitOptions(), listing(32), CPU), choose(FitOptions(), listing(100), CPU)
+    assert (small.backbone, small.network, small.resolution) == (None, "compact", 32)
+    assert (photo.backbone, photo.network, photo.resolution) == ("efficientnet-lite0", None, 224)
+    assert "no accelerator" in photo.reasons["features"]
+    assert choose(FitOptions(), listing(100), GPU).network == "resnet-18"
+    assert choose(FitOptions(), listing(32), GPU).network == "wrn-28-2"
+    with pytest.raises(ValueError, match=r"--resolution must be 224 with --features efficientnet-lite0, got 64"):
+        choose(FitOptions(resolution=64), listing(100), CPU)
+
+
+def test_without_a_backbone_photos_train_a_network_and_are_told_why(listing, monkeypatch):
+    monkeypatch.setattr(choices, "default_backbone", lambda: None)
+    found = choose(FitOptions(), listing(100), CPU)
+    assert (found.backbone, found.resolution) == (None, 64)
+    assert "curriculum-labeling[embeddings]" in found.reasons["features"]
+
+
+def test_a_wrong_backbone_is_refused(listing):
+    with pytest.raises(ValueError, match=r"--features must be efficientnet-lite0, timm:NAME"):
+        choose(FitOptions(features="nonsense"), listing(), CPU)
+
+
+def test_digits_and_letters_are_not_mirrored(listing):
+    assert not choose(FitOptions(), listing(names=("0", "1")), CPU).flip
+    assert not choose(FitOptions(), listing(names=("a", "b")), CPU).flip
+    assert choose(FitOptions(), listing(), CPU).flip
+    assert choose(FitOptions(flip=True), listing(names=("0", "1")), CPU).flip
+
+
+def test_few_labels_are_folded_and_many_held_out(listing, monkeypatch):
+    found = choose(FitOptions(), listing(), CPU)
+    assert (found.folds, found.holdout) == (2, 0.0)
+    monkeypatch.setattr(choices, "FEW_LABELS", 5)
+    found = choose(FitOptions(), listing(), CPU)
+    assert (found.folds, found.holdout) == (0, 0.2)
+    found = choose(FitOptions(validation="4"), listing(), CPU)
+    assert (found.folds, found.holdout) == (4, 0.0)
+    found = choose(FitOptions(validation="none"), listing(), CPU)
+    assert (found.folds, found.holdout) == (0, 0.0)
+
+
+def test_a_short_time_has_few_rounds_and_a_long_one_those_of_the_paper(listing):
+    assert choose(FitOptions(minutes=5), listing(), CPU).pacing.rounds == 3
+    assert choose(FitOptions(minutes=500), listing(), CPU).pacing.rounds == 5
+    assert choose(FitOptions(passes=5), listing(), CPU).minutes is None
+    assert choose(FitOptions(), listing(), CPU).minutes == choices.MINUTES_ON_CPU
+
+
+def test_files_that_are_no_images_do_not_stop_the_choice(tmp_path):
+    (tmp_path / "a.png").write_text("no image")
+    assert choices.typical_side(list_pairs([(str(tmp_path / "a.png"), None)])) == 32
