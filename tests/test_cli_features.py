@@ -92,6 +92,7 @@ def test_a_killed_run_on_features_resumes_to_the_very_same_result(photos, delay)
             time.sleep(0.02)
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
     assert main(["resume", str(photos / "run")]) == 0
     undisturbed = fit(photos, *OPTIONS)
     undisturbed[4] = str(photos / "undisturbed")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Literal
 
+import yaml
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.config import Yaml
 from rich.console import Console
@@ -13,6 +15,8 @@ from rich.console import Console
 import curriculum_labeling
 from curriculum_labeling.runs.options import FitOptions
 
+# A time budget counts from here, before the slow imports.
+STARTED = time.monotonic()
 app = App(
     name="curriculum",
     help="A few labels and many unlabeled images in; a model, a label for every image and a report out.",
@@ -54,7 +58,7 @@ def fit(
     force
         Replace a run that is already there.
     continue_
-        A finished run whose images and features are used again, with new or corrected labels.
+        A finished run whose images, features and options are used again, with new or corrected labels.
     corrections
         With --continue: a CSV file (path,label) with labels that are new or were wrong.
     config
@@ -62,7 +66,7 @@ def fit(
     """
     from curriculum_labeling.commands import run_fit
 
-    return run_fit(Console(), labeled, unlabeled, out, options, force, continue_, corrections)
+    return run_fit(Console(), labeled, unlabeled, out, options, force, continue_, corrections, STARTED)
 
 
 @app.command
@@ -209,7 +213,18 @@ def _read_config(tokens: list[str]) -> None:
         file = Path(value or (tokens[place + 1] if place + 1 < len(tokens) else ""))
         if not file.is_file():
             raise ValueError(f"--config must be a YAML file, got {file}, where there is none.")
+        _check_yaml(file)
         app.config = (Yaml(file, use_commands_as_keys=False, search_parents=False),)
+
+
+def _check_yaml(file: Path) -> None:
+    try:
+        found = yaml.safe_load(file.read_bytes())
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        first = str(error).splitlines()[0]
+        raise ValueError(f"--config must be a YAML file, got {file}, which cannot be parsed ({first}).") from error
+    if found is not None and not isinstance(found, dict):
+        raise ValueError(f'--config must hold lines such as "minutes: 30", got {type(found).__name__} in {file}.')
 
 
 def _sentence(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +16,7 @@ from curriculum_labeling import screen
 from curriculum_labeling.data import folders
 from curriculum_labeling.report.page import write_report
 from curriculum_labeling.runs import again
-from curriculum_labeling.runs.directory import CONFIG, MODEL, Run, RunError, open_run
+from curriculum_labeling.runs.directory import CONFIG, MODEL, REPORT, Run, RunError, open_run
 from curriculum_labeling.runs.estimate import estimate_seconds
 from curriculum_labeling.runs.fit import Job, fit
 from curriculum_labeling.runs.options import FitOptions
@@ -39,8 +40,9 @@ def run_fit(
     force: bool,
     before: Path | None,
     corrections: Path | None,
+    started: float | None = None,
 ) -> int:
-    """`curriculum fit`."""
+    """`curriculum fit`; the time of the run counts from `started`."""
     if corrections is not None and before is None:
         raise ValueError("--corrections must come with --continue RUN, got it alone; add --continue.")
     if (labeled is None) != (unlabeled is None) or (labeled is None and before is None):
@@ -50,11 +52,13 @@ def run_fit(
         if before is None:
             assert labeled is not None
             assert unlabeled is not None
-            job = begin(labeled, unlabeled, out, options, force=force, show=show, stop=stop)
+            job = begin(labeled, unlabeled, out, options, force=force, show=show, stop=stop, started=started)
         else:
             sources = None if labeled is None or unlabeled is None else (labeled, unlabeled)
-            job, changed = continue_run(before, corrections, sources, out, options, force=force, show=show, stop=stop)
-            console.print(f"{changed:,} labels are new or corrected since {escape(str(before))}.")
+            job, changed = continue_run(
+                before, corrections, sources, out, options, force=force, show=show, stop=stop, started=started
+            )
+            console.print(f"New or corrected labels since {escape(str(before))}: {changed:,}.", soft_wrap=True)
         screen.show_plan(console, job, estimate_seconds(job.choices, job.listing))
         return finish(console, job)
 
@@ -62,6 +66,8 @@ def run_fit(
 def run_resume(console: Console, folder: Path) -> int:
     """`curriculum resume`."""
     run = open_run(folder)
+    if run.finished and not run.has(REPORT):
+        return run_report(console, folder)
     if run.finished:
         console.print(f"{escape(str(folder))} is finished; there is nothing to resume.", soft_wrap=True)
         return 0
@@ -79,7 +85,8 @@ def finish(console: Console, job: Job) -> int:
             report = write_report(job.run.folder)
         except KeyboardInterrupt:
             job.clock.save()
-            console.print(f"Stopped, nothing is lost. Go on with: curriculum resume {escape(str(job.run.folder))}")
+            again = shlex.join(["curriculum", "resume", str(job.run.folder)])
+            console.print(f"Stopped, nothing is lost. Go on with: {escape(again)}", soft_wrap=True)
             return INTERRUPTED
     screen.show_outcome(console, job, outcome, report)
     return 0

@@ -6,6 +6,7 @@ The classes of the unlabeled digits are known, so the report can show which labe
 from __future__ import annotations
 
 import csv
+import shlex
 import shutil
 from pathlib import Path
 
@@ -35,8 +36,10 @@ def run_demo(console: Console, out: Path, force: bool) -> int:
     labeled, unlabeled, truth = write_digits(digits_images(), out / "digits")
     (out / MARK).touch()
     console.print(f"{PER_CLASS * 10} labeled digits in {escape(str(labeled))}, the others in {escape(str(unlabeled))}")
-    console.print(f"Now running: curriculum fit {labeled} {unlabeled} --out {out / 'run'} --passes {PASSES:g}")
     options = FitOptions(passes=PASSES, truth=truth, seed=SEED, validation="2", step=33.4)
+    chosen = ["--passes", f"{PASSES:g}", "--validation", "2", "--step", "33.4", "--truth", str(truth)]
+    command = ["curriculum", "fit", str(labeled), str(unlabeled), "--out", str(out / "run"), *chosen]
+    console.print(f"Now running: {escape(shlex.join(command))}", soft_wrap=True)
     return run_fit(console, labeled, unlabeled, out / "run", options, False, None, None)
 
 

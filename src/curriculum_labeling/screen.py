@@ -41,7 +41,10 @@ def show_plan(console: Console, job: Job, seconds: float | None) -> None:
     )
     for name, value in plan_lines(job.choices):
         table.add_row(name, escape(value), f"[dim]{escape(job.choices.reasons.get(name, ''))}[/dim]")
-    if seconds is not None:
+    if seconds is not None and job.choices.minutes is not None and seconds > 66 * job.choices.minutes:
+        late = f"[yellow]more than the {job.choices.minutes:g} minutes given: images must all be embedded[/yellow]"
+        table.add_row("time", f"about {duration(seconds)}", late)
+    elif seconds is not None:
         table.add_row("time", f"about {duration(seconds)}", "[dim]estimated on this machine[/dim]")
     console.print(table)
     console.print(f"run directory  {escape(str(job.run.folder))}", soft_wrap=True, highlight=False)
@@ -56,11 +59,14 @@ def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
         yield "flip", "yes" if choices.flip else "no"
     yield "resolution", f"{choices.resolution} pixels"
     percentiles = ", ".join(f"{p:g}" for p in choices.pacing.percentiles)
-    yield "rounds", f"labels only, then percentiles {percentiles} ({choices.pacing.balance} balance)"
+    shares = (
+        "one cut for all classes" if choices.pacing.balance == "none" else f"class shares: {choices.pacing.balance}"
+    )
+    yield "rounds", f"labels only, then percentiles {percentiles}; {shares}"
     held = f"{choices.folds} folds" if choices.folds else f"{choices.holdout:.0%} of the labels"
     yield "validation", held if choices.folds or choices.holdout else "none"
     if choices.minutes:
-        yield "minutes", f"{choices.minutes:g}, at most"
+        yield "minutes", f"{choices.minutes:g}"
     if choices.passes:
         yield "passes", f"{choices.passes:g} over all images, in each round"
 

@@ -18,7 +18,7 @@ def test_predictions_come_back_whatever_files_and_classes_are_called(tmp_path):
     assert write_predictions(path, iter(PREDICTIONS)) == 3
     with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
         header, *lines = csv.reader(file)
-    assert header == ["path", "label", "confidence", "runner_up", "runner_up_confidence", "error"]
+    assert header == ["path", "label", "probability", "runner_up", "runner_up_probability", "error"]
     assert not [cell for line in lines for cell in line if cell.startswith(("=", "+", "-", "@"))]
     for line, one in zip(lines, PREDICTIONS, strict=True):
         assert plain_cell(line[0]) == one.path

@@ -62,6 +62,6 @@ def test_no_rows_get_no_scores(rows):
 
 def test_a_stop_is_heeded_before_a_fit(rows):
     features, classes = rows
+    learner = ProbeLearner(features, 3, weighting=Weighting(), stop=lambda: True)
     with pytest.raises(KeyboardInterrupt):
-        ProbeLearner(features, 3, weighting=Weighting(), stop=lambda: True).fit(Labels.of([0, 1], [0, 1]), seed=0)
-    assert len(classes) == 300
+        learner.fit(Labels.of(np.arange(3), classes[:3]), seed=0)

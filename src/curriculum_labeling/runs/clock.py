@@ -10,11 +10,12 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from curriculum_labeling.runs.directory import Run
+from curriculum_labeling.runs.directory import Run, RunError
 
 CLOCK = "clock.json"
 # Kept back for the ledger, the model folder and the report.
 LAST_SECONDS = 8.0
+SAVE_SECONDS = 10.0
 # Scoring is a forward pass alone, without gradients.
 SCORING_SPEEDUP = 2.5
 
@@ -31,13 +32,17 @@ class Work:
 class Clock:
     """How long the run has taken, and what is left for the work ahead."""
 
-    def __init__(self, run: Run, minutes: float | None) -> None:
+    def __init__(self, run: Run, minutes: float | None, started: float | None = None) -> None:
         self.run = run
         self.minutes = minutes
         known: dict[str, Any] = run.read(CLOCK) if run.has(CLOCK) else {"seconds": 0.0, "steps": {}}
-        self._before = float(known["seconds"])
-        self._start = time.monotonic()
-        self.steps: dict[str, int] = known["steps"]
+        try:
+            self._before = float(known["seconds"])
+            self.steps: dict[str, int] = {str(name): int(steps) for name, steps in known["steps"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RunError(f"{run / CLOCK} is damaged ({error!r}); restore it, or start a new run.") from error
+        self._start = time.monotonic() if started is None else started
+        self._saved = self._start
 
     @property
     def seconds(self) -> float:
@@ -51,7 +56,13 @@ class Clock:
 
     def save(self) -> None:
         """Remember the time so far."""
+        self._saved = time.monotonic()
         self.run.write(CLOCK, {"seconds": self.seconds, "steps": self.steps})
+
+    def save_now_and_then(self) -> None:
+        """Remember the time, if it was not remembered lately: a kill then loses little of it."""
+        if time.monotonic() - self._saved > SAVE_SECONDS:
+            self.save()
 
     def plan(self, ahead: list[Work], seconds_per_step: float, batch: int, most: int) -> int:
         """Steps of the first piece of work ahead: its share of the time that is left, and not more than `most`."""

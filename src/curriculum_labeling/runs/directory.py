@@ -86,6 +86,9 @@ def create_run(folder: Path, *, force: bool = False) -> Run:
         raise RunError(f"--out must be a folder, got {folder}, which is a file.")
     run = Run(folder)
     if folder.is_dir() and any(folder.iterdir()):
+        if run.has(CONFIG) and not run.has(CHECK) and not run.finished:
+            _clear_but_cache(run)
+            return run
         if not (run.has(CONFIG) or (folder / LOCK).exists()):
             raise RunError(f"--out must be a new or empty folder, got {folder}, which holds other files.")
         if not force:
@@ -96,6 +99,14 @@ def create_run(folder: Path, *, force: bool = False) -> Run:
             shutil.rmtree(folder)
     check_writable(folder)
     return run
+
+
+def _clear_but_cache(run: Run) -> None:
+    """A run that never came past its data check has learned nothing yet; decoded images may stay."""
+    with run.locked():
+        for path in run.folder.iterdir():
+            if path.is_file() and path.name != LOCK:
+                path.unlink()
 
 
 def check_writable(folder: Path) -> None:

@@ -20,6 +20,8 @@ from curriculum_labeling.vision.schedule import Budget
 
 DECODED, EMBEDDED = 8, 16
 TRIED_STEPS = 3
+# Fitting a probe to 1,280 features, per row and class: some 100 iterations at a few billion operations a second.
+SECONDS_PER_PROBE = 1e-4
 
 
 def estimate_seconds(choices: Choices, listing: Listing) -> float | None:
@@ -28,7 +30,8 @@ def estimate_seconds(choices: Choices, listing: Listing) -> float | None:
         return None
     decoding = seconds_per_decode(choices, listing) * len(listing)
     if choices.backbone is not None:
-        return decoding + seconds_per_embedding(choices) * len(listing) + LAST_SECONDS
+        probes = (1 + choices.folds) * (choices.pacing.rounds + 1) * len(listing) * len(listing.classes)
+        return decoding + seconds_per_embedding(choices) * len(listing) + probes * SECONDS_PER_PROBE + LAST_SECONDS
     assert choices.passes is not None
     fits = choices.pacing.rounds + 1
     trainings = fits * (1 + choices.folds)
@@ -52,7 +55,7 @@ def seconds_per_decode(choices: Choices, listing: Listing) -> float:
 def seconds_per_embedding(choices: Choices) -> float:
     """Seconds to embed one image, from a batch of noise after one to warm up."""
     assert choices.backbone is not None
-    backbone = open_backbone(choices.backbone)
+    backbone = open_backbone(choices.backbone, device=choices.device)
     noise = np.random.default_rng(0).integers(0, 256, (EMBEDDED, *[backbone.resolution] * 2, 3), dtype=np.uint8)
     backbone.embed(noise[:2])
     start = time.monotonic()

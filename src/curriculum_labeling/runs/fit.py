@@ -68,13 +68,13 @@ class Job:
     def tell(self, name: str, done: float = 0.0, total: float | None = None, left: float | None = None) -> None:
         """Show a stage, and end here if a stop was asked for."""
         self.stop.check()
+        self.clock.save_now_and_then()
         self.show(Stage(name, done, total, left, self.clock.seconds_left))
 
 
 def fit(job: Job) -> Outcome:
     """Run, or finish, a fit; the outcome is written last."""
-    if job.choices.backbone is None:
-        torch.set_num_threads(job.options.threads or torch.get_num_threads())
+    torch.set_num_threads(job.options.threads or torch.get_num_threads())
     images = load_images(job)
     way, features = choose_way(job, images)
     rows = check_rows(job, images, features)
@@ -94,15 +94,24 @@ def load_images(job: Job) -> Images:
         job.tell("decoding images", p.done, p.total, p.seconds_left)
 
     job.tell("decoding images", 0, len(job.listing))
-    cached = cache.load(
-        job.listing,
-        job.run / CACHE,
-        resolution=job.choices.resolution,
-        unreadable=job.options.unreadable,
-        progress=progress,
-        flippable=job.choices.flip,
-    )
+    try:
+        cached = cache.load(
+            job.listing,
+            job.run / CACHE,
+            resolution=job.choices.resolution,
+            unreadable=job.options.unreadable,
+            progress=progress,
+            flippable=job.choices.flip,
+        )
+    except cache.UnreadableImages as error:
+        raise ValueError(
+            f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images, such as "
+            f"{error.unreadable[0]}; repair or remove them, or leave them out with --unreadable skip."
+        ) from error
     images = cached.images
+    if job.run.has(IMAGES):
+        records.check_unchanged(images, records.read_images(job.run))
+        return images
     records.check_readable(images)
     truth = None
     if job.truth is not None:
@@ -125,7 +134,7 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
             stop=stop,
         )
         return NetworkWay(network, images), describe_pixels(images.pixels)
-    backbone = open_backbone(job.choices.backbone)
+    backbone = open_backbone(job.choices.backbone, device=job.choices.device)
     job.tell(f"embedding with {backbone.name}", 0, len(images))
     source = backbone if job.before is None else remember(backbone, job.before, backbone.resolution)
     features = embed_images(
@@ -143,7 +152,7 @@ def check_rows(job: Job, images: Images, features: FloatArray) -> Rows:
     job.tell("checking the data")
     labeled = np.flatnonzero(images.labels >= 0)
     unlabeled = np.flatnonzero(images.labels < 0)
-    known = job.run.read(IMAGES)
+    known = records.read_images(job.run)
     if job.run.has(CHECK):
         check = DataCheck.from_json(job.run.read(CHECK))
     else:

@@ -34,7 +34,7 @@ def read_scores(path: Path, unlabeled: IntArray) -> KeptScores:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             columns = [file[name] for name in (*COLUMNS, "selected", "selected_classes")]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is missing or damaged ({error}); run `curriculum resume` to make it anew.") from error
+        raise ValueError(f"{path} is missing or damaged ({error}); restore it, or fit again.") from error
     if any(column.shape != unlabeled.shape for column in columns):
         raise ValueError(f"{path} must hold one score per unlabeled image ({len(unlabeled)}), got {len(columns[0])}.")
     classes, confidence, runner_up, second, selected, taken = columns

@@ -77,6 +77,8 @@ def _why(accuracy: Any, delivered: int, deliver: str) -> str:
         return "The last round is delivered, as asked" + (", though labels only did better." if worse else ".")
     if delivered == 0:
         return f"Labels only is delivered: no round did better than its {accuracy[0]:.1%} on held-out labels."
+    if accuracy[delivered] == accuracy[0]:
+        return f"Round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the same as labels only."
     return (
         f"Round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the best of all rounds "
         f"(labels only: {accuracy[0]:.1%})."

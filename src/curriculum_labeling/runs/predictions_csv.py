@@ -11,7 +11,8 @@ from curriculum_labeling.data.atomic import sync_folder
 from curriculum_labeling.runs.csv_cells import safe_cell
 from curriculum_labeling.vision.predict import Prediction
 
-COLUMNS = ("path", "label", "confidence", "runner_up", "runner_up_confidence", "error")
+# Calibrated, as the column of this name in the ledger; the ledger's confidence is the model's own.
+COLUMNS = ("path", "label", "probability", "runner_up", "runner_up_probability", "error")
 
 
 def write_predictions(path: str | Path, predictions: Iterable[Prediction]) -> int:

@@ -11,7 +11,7 @@ from curriculum_labeling.data.images import Images
 from curriculum_labeling.estimators.learner import softmax
 from curriculum_labeling.labels import BoolArray, IntArray, Round
 from curriculum_labeling.runs.courses import HeldOut
-from curriculum_labeling.runs.directory import Run
+from curriculum_labeling.runs.directory import IMAGES, Run, RunError
 from curriculum_labeling.runs.outcome import accuracy_interval
 
 
@@ -25,6 +25,25 @@ def check_readable(images: Images) -> None:
         )
     if not (images.labels < 0).any():
         raise ValueError("UNLABELED must hold images that can be read, got none; check the files and their formats.")
+
+
+def read_images(run: Run) -> dict[str, Any]:
+    """The record of the images of a run, with all that it must have."""
+    record = run.read(IMAGES)
+    if missing := [key for key in ("paths", "labels", "truth", "unreadable") if key not in record]:
+        raise RunError(f"{run / IMAGES} is damaged (it has no {missing[0]}); restore it, or fit again.")
+    return record
+
+
+def check_unchanged(images: Images, record: dict[str, Any]) -> None:
+    """Refuse to go on with other images than the run began with: its row numbers would mean other files."""
+    now, then = set(images.paths or ()), list(record["paths"])
+    gone = [path for path in then if path not in now]
+    if gone or len(now) != len(then):
+        which = f"{gone[0]} cannot be read any more" if gone else f"{len(now) - len(then)} could not be read then"
+        raise ValueError(
+            f"the images have changed since this run began: {which}; put them back as they were, or fit again."
+        )
 
 
 def images_record(cached: Cached, truth: IntArray | None, cache_folder: str, resolution: int) -> dict[str, Any]:

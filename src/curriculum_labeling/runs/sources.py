@@ -18,8 +18,9 @@ UNUSABLE = ("\0", "\n", "\r")
 
 def list_sources(labeled: Path, unlabeled: Path) -> Listing:
     """All images by path; a file that is labeled is not unlabeled as well."""
-    given = _list_labeled(labeled)
-    others = _list_unlabeled(unlabeled)
+    # Absolute, so that a run can be taken up from anywhere and its tables name files that are there.
+    given = _list_labeled(Path(os.path.abspath(labeled)))
+    others = _list_unlabeled(Path(os.path.abspath(unlabeled)))
     pairs = [(path, given.classes[c]) for path, c in zip(given.paths, given.labels, strict=True) if c >= 0]
     _check_classes(pairs, labeled)
     known = {os.path.realpath(path) for path, _ in pairs}
@@ -57,7 +58,7 @@ def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
     names: list[str | None] = [None if c < 0 else listing.classes[c] for c in listing.labels]
     unknown, changed = [], 0
     for file, label in _read_corrections(path):
-        row = place.get(os.path.realpath(path.parent / file))
+        row = place.get(os.path.realpath(path.parent / file), place.get(os.path.realpath(file)))
         if row is None:
             unknown.append(file)
         elif label and names[row] != label:
@@ -92,7 +93,10 @@ def _list_labeled(labeled: Path) -> Listing:
         return manifests.list_images(labeled)
     if not labeled.is_dir():
         raise ValueError(f"LABELED must be a folder of class folders or a CSV file, got {labeled}, which is not there.")
-    return folders.list_images(labeled)
+    try:
+        return folders.list_images(labeled)
+    except ValueError as error:
+        raise ValueError(str(error).replace("labeled must", "LABELED must", 1)) from error
 
 
 def _list_unlabeled(unlabeled: Path) -> tuple[str, ...]:

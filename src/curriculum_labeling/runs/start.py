@@ -50,9 +50,11 @@ def begin(
     force: bool,
     show: Show,
     stop: StopRequest,
+    started: float | None = None,
 ) -> Job:
     """A new run: everything that can be refused is refused here, before any long work."""
-    return _begin(list_sources(labeled, unlabeled), (labeled, unlabeled), out, options, force, show, stop)
+    listing = list_sources(labeled, unlabeled)
+    return _begin(listing, (labeled, unlabeled), out, options, force, show, stop, started=started)
 
 
 def continue_run(
@@ -65,14 +67,19 @@ def continue_run(
     force: bool,
     show: Show,
     stop: StopRequest,
+    started: float | None = None,
 ) -> tuple[Job, int]:
     """A new run that takes over the images and features of another, with new or corrected labels.
 
-    Labels come from the folders as they are now, where `sources` names them, or from the run before;
-    corrections are put on top. Every round starts from scratch, as always. The second value is
-    how many labels differ from those of the run before.
+    Labels come from the folders as they are now, or from the run before where those are gone;
+    corrections are put on top, and options left open are those of the run before. Every round starts
+    from scratch, as always. The second value is how many labels differ from the run before.
     """
     old = open_run(before)
+    if not old.finished:
+        raise RunError(f"--continue must name a finished run, got {before}; `curriculum resume {before}` first.")
+    if out.resolve() == before.resolve():
+        raise RunError(f"--out must be another folder than the run that is continued, got {out}.")
     known = read_listing(old)
     config = old.read(CONFIG)
     sources = sources or (Path(config["labeled"]), Path(config["unlabeled"]))
@@ -85,7 +92,8 @@ def continue_run(
             f"--continue needs new or corrected labels, got those of {before}; "
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
-    job = _begin(listing, sources, out, options, force, show, stop, before.resolve())
+    options = merge_options(options, read_options(config["options"]))
+    job = _begin(listing, sources, out, options, force, show, stop, before.resolve(), started)
     _link_cache(old / CACHE, job.run / CACHE)
     return job, changed
 
@@ -116,6 +124,18 @@ def read_options(found: dict[str, Any]) -> FitOptions:
     values = dict(found)
     values["truth"] = None if values["truth"] is None else Path(values["truth"])
     values["percentiles"] = None if values["percentiles"] is None else tuple(values["percentiles"])
+    return FitOptions(**values)
+
+
+def merge_options(given: FitOptions, before: FitOptions) -> FitOptions:
+    """The options given now, and those of a run before wherever they were left at their defaults."""
+    default = FitOptions()
+    values = {}
+    for one in fields(default):
+        now = getattr(given, one.name)
+        values[one.name] = getattr(before, one.name) if now == getattr(default, one.name) else now
+    if given.minutes is not None or given.passes is not None:
+        values |= {"minutes": given.minutes, "passes": given.passes}
     return FitOptions(**values)
 
 
@@ -154,6 +174,7 @@ def _begin(
     show: Show,
     stop: StopRequest,
     before: Path | None = None,
+    started: float | None = None,
 ) -> Job:
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
@@ -164,7 +185,7 @@ def _begin(
     run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
     config = _config(sources, options, choices, machine, listing, truth)
     run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
-    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes), show, stop, before)
+    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes, started), show, stop, before)
 
 
 def _config(
