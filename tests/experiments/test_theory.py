@@ -13,6 +13,7 @@ from curriculum_labeling.experiments.theory import (
     choose,
     compare_choices,
     measure,
+    measure_models,
     measure_rounds,
     prior,
     utilities,
@@ -162,6 +163,14 @@ def test_the_scoring_models_utility_of_a_pseudo_label_is_its_confidence(moons):
     rounds = list(curriculum(learner, labeled, moons.unlabeled, pacing=PercentilePacing((60.0,))))
     found = measure_rounds(rounds, log_probabilities)[0]
     assert found.scoring.unlabeled == pytest.approx(rounds[1].scores.confidence.mean())
+
+
+def test_models_are_measured_with_the_rows_of_one_round_held_fixed(moons):
+    moons, learner, labeled = moons
+    rounds = list(curriculum(learner, labeled, moons.unlabeled, pacing=PercentilePacing.by(20)))
+    fixed, moving = measure_models(rounds, log_probabilities, at=2), measure_rounds(rounds, log_probabilities)
+    assert len(fixed) == 6
+    assert (fixed[1], fixed[2]) == (moving[1].scoring, moving[1].trained)
 
 
 def test_the_most_confident_rows_have_a_positive_and_the_least_a_negative_covariance_before_training(moons):

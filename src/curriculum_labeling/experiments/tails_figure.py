@@ -39,7 +39,7 @@ STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.grid.axis": "y",
     "axes.axisbelow": True,
-    "axes.titlesize": 8.5,
+    "axes.titlesize": 8,
     "grid.color": LINE,
     "grid.linewidth": 0.6,
     "text.color": INK,
@@ -49,7 +49,7 @@ STYLE: dict[Any, Any] = {
     "ytick.labelsize": 7,
     "svg.hashsalt": "tails",
 }
-STEPS = 300
+STEPS, POINTS = 80, 150
 
 
 def draw_tails(tails: Mapping[str, Sequence[Tail]], path: Path, *, titles: Sequence[str] = ()) -> list[Path]:
@@ -80,14 +80,17 @@ def _draw_panel(axis: Any, tail: Tail, score: str) -> None:
     """The rows as points, every law as a line, and the p-value of the best law by AIC."""
     n = len(tail.excesses)
     x = np.sort(tail.excesses)
-    axis.plot(tail.threshold + x, 1 - (np.arange(n) + 0.5) / n, ".", color=MUTED, ms=2.5, label="rows", zorder=3)
+    above = 1 - (np.arange(n) + 0.5) / n
+    # Every row of the far end, and ever fewer before it: a drawing of thousands of points is slow and no clearer.
+    shown = n - np.unique(np.geomspace(1, n, POINTS).astype(int))
+    axis.plot(tail.threshold + x[shown], above[shown], ".", color=MUTED, ms=3, label="rows", zorder=3)
     points = _points(x)
     for fit in tail.fits:
         survival = fit.distribution.sf(points)
-        shown = survival > 0.2 / n
+        seen = survival > 0.2 / n
         axis.plot(
-            tail.threshold + points[shown],
-            survival[shown],
+            tail.threshold + points[seen],
+            survival[seen],
             color=COLORS[fit.law],
             ls=DASHES[fit.law],
             lw=1.2,
@@ -95,10 +98,13 @@ def _draw_panel(axis: Any, tail: Tail, score: str) -> None:
         )
     axis.set_yscale("log")
     axis.set_ylim(0.3 / n, 1.5)
-    axis.set_xlim(tail.threshold, tail.threshold + x[-1] * 1.05)
     if score.startswith("1/"):
         axis.set_xscale("log")
         axis.set_xlim(tail.threshold, (tail.threshold + x[-1]) * 1.5)
+    else:
+        axis.set_xlim(tail.threshold, tail.threshold + x[-1] * 1.05)
+        axis.locator_params(axis="x", nbins=3)
+        axis.ticklabel_format(axis="x", useOffset=False)
     axis.set_xlabel(score)
     axis.set_title(_verdict(tail.best))
     axis.minorticks_off()

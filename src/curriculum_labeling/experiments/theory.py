@@ -175,6 +175,20 @@ def measure_rounds(
     return found
 
 
+def measure_models(
+    rounds: Sequence[Round], log_probabilities: LogProbabilities, *, at: int = 1, kind: Prior = "normalized"
+) -> list[Terms]:
+    """Equation 5 at the model of every round, with the rows and pseudo-labels of round `at` held fixed.
+
+    A covariance can only change which θ is best if it differs between them; this shows how.
+    """
+    fixed = rounds[at]
+    assert fixed.scores is not None, "rounds after round 0 have scores"
+    rows, targets = fixed.scores.rows, fixed.scores.classes
+    p = prior(np.isin(rows, fixed.labels.pseudo_rows), kind)
+    return [_at_model(one.model, fixed.labels, rows, targets, p, log_probabilities) for one in rounds]
+
+
 def compare_choices(
     learner: Learner,
     labeled: Labels,
