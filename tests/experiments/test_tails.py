@@ -52,6 +52,24 @@ def test_our_generalized_pareto_fit_is_at_least_as_likely_as_the_truth(shape, sc
     assert found.logpdf(excesses).sum() >= truth.logpdf(excesses).sum() - 1e-6
 
 
+def test_where_rows_crowd_at_the_end_the_generalized_pareto_law_becomes_uniform():
+    excesses = np.random.default_rng(12).beta(1, 0.3, 500)
+    law = fit_generalized_pareto(excesses, 1.0, None)
+    assert law.parameters == {"ξ": -1, "σ": excesses.max()}
+    assert law.distribution.cdf([0, excesses.max() / 2, excesses.max()]) == pytest.approx([0, 0.5, 1])
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.floats(0.3, 3), st.floats(0.3, 3), st.integers(0, 10_000))
+def test_no_generalized_pareto_law_of_a_coarse_grid_is_likelier_than_ours(a, b, seed):
+    excesses = np.random.default_rng(seed).beta(a, b, 100) + 1e-9
+    found = fit_generalized_pareto(excesses, 1.0, None).distribution
+    inside = np.minimum(excesses, found.support()[1] * (1 - 1e-12))
+    shapes, scales = np.meshgrid(np.linspace(-1, 2, 31), np.geomspace(0.01, 10, 61))
+    others = stats.genpareto.logpdf(excesses, shapes[..., None], 0, scales[..., None]).sum(axis=-1)
+    assert found.logpdf(inside).sum() >= others.max() - 1e-4
+
+
 def test_a_known_beta_and_a_known_lognormal_tail_are_found():
     rng = np.random.default_rng(3)
     beta = fit_tail(np.concatenate([[0.0] * 400, rng.beta(2, 3, 1600)]), share=0.8, upper=1.0, bootstrap=49)
