@@ -101,7 +101,7 @@ COURSES: dict[str, tuple[Callable[[int], Course], str]] = {
     "digits, logistic regression": (lambda seed: table_course("digits", 5, 1.0, seed), "5 labels a class, C = 1"),
     "CIFAR-10, logistic regression": (
         lambda seed: table_course("CIFAR-10, PCA", 40, 0.1, seed),
-        "the first 10,000 images reduced to 60 principal components, 40 labels a class, C = 0.1",
+        "The first 10,000 images reduced to 60 principal components, 40 labels a class, C = 0.1",
     ),
 }
 
