@@ -10,7 +10,7 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
@@ -59,7 +59,7 @@ class Job:
     accumulate: int = 1
     device: str = "auto"
     show: Show = show_nothing
-    stop: Callable[[], bool] = StopRequest()
+    stop: Callable[[], bool] = field(default_factory=StopRequest)
     drawn: Callable[[], object] = nothing
 
     @property
