@@ -52,8 +52,7 @@ MEASURES: dict[str, Measure] = {"top-1 accuracy": "top-1 accuracy", "top-5 accur
 def quoted_rows(quotes: Quotes, columns: tuple[str, str]) -> list[Point]:
     """The rows of a table that nobody runs here."""
     return [
-        Point(row, column, None, Number(*quote), measure=MEASURES.get(column, "error"))
+        Point(row, column, None, Number(*quote) if quote else None, measure=MEASURES.get(column, "error"))
         for row, pair in quotes.items()
         for column, quote in zip(columns, pair, strict=True)
-        if quote is not None
     ]

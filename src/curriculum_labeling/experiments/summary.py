@@ -74,8 +74,8 @@ def percent(found: RoundResult, measure: Measure) -> float:
 
 def best_on_validation(result: Result) -> float:
     """Test error in percent of the round that does best on validation rows; of the last where there are none."""
-    held = [(one.validation_error, -one.number) for one in result.rounds if one.validation_error is not None]
-    return 100 * result.rounds[-min(held)[1] if held else LAST].test_error
+    held = [(one.validation_error, one.number) for one in result.rounds if one.validation_error is not None]
+    return 100 * result.rounds[min(held)[1] if held else LAST].test_error
 
 
 def _frozen(results: dict[Cell, list[Result]]) -> dict[Cell, tuple[Result, ...]]:
