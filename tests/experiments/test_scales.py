@@ -52,7 +52,7 @@ def test_a_scale_says_what_it_reduces():
     assert PAPER.sentence_for([CL]) == "Settings as in the paper."
     said = CPU.sentence_for([CL])
     assert "network compact; labels per class divided by 4" in said
-    assert "at most 6,000 unlabeled rows" in said
+    assert "at most 4,000 unlabeled rows" in said
     assert "ImageNet" not in said
     assert "ImageNet's first 10 classes" in CPU.sentence_for([IMAGENET])
     assert CPU.sentence_for(figure_4.cells) == "The same at every scale."

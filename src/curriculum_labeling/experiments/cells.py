@@ -73,7 +73,7 @@ class Cell:
 
     def describe(self) -> dict[str, str]:
         """Every setting as text, to tell whether a result on disk is this cell's."""
-        return {one.name: _text(getattr(self, one.name)) for one in fields(self)}
+        return {one.name: text_of(getattr(self, one.name)) for one in fields(self)}
 
     @property
     def steps(self) -> int | None:
@@ -89,7 +89,7 @@ class Cell:
 def name_of(cell: Cell) -> str:
     """A file name that says what the cell is; cells of the paper that differ have different names."""
     traits = {"zca": cell.whitening, "mixup": cell.mixup, "swa": cell.swa}
-    parts = [cell.data, str(cell.labeled), _text(cell.network), cell.augmentation]
+    parts = [cell.data, str(cell.labeled), text_of(cell.network), cell.augmentation]
     parts += [name for name, there in traits.items() if there]
     parts += [f"batch{cell.batch}", f"epochs{cell.epochs}", pacing_name(cell.pacing)]
     parts += ["finetuned"] if cell.fine_tuned else []
@@ -155,7 +155,8 @@ def _augmentation(cell: Cell, policy: Path | None) -> str | Recipe:
     )
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A setting as text; functions by their name."""
     if callable(value) and hasattr(value, "__qualname__"):
         return str(value.__qualname__)
     return value if isinstance(value, str) else repr(value)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from curriculum_labeling.experiments.cells import Cell
+from curriculum_labeling.experiments.cells import Cell, text_of
 from curriculum_labeling.vision.networks import Factory
 
 # The paper has 64 to 100 rows per batch with moderate augmentation, 512 to 1,024 with heavy.
@@ -85,7 +85,7 @@ class Scale:
             return "Settings as in the paper."
         photos = "imagenet" in data
         reductions = {
-            "network {}": self.network,
+            "network {}": None if self.network is None else text_of(self.network),
             "labels per class divided by {}": self.fewer_labels,
             "at most {} validation rows per class": self.validation,
             "at most {:,} unlabeled rows": self.unlabeled,
@@ -106,8 +106,8 @@ CPU = Scale(
     network="compact",
     fewer_labels=4,
     validation=100,
-    unlabeled=6_000,
-    test=10_000,
+    unlabeled=4_000,
+    test=5_000,
     classes=10,
     resolution=32,
     batches=(64, 128),
