@@ -37,8 +37,9 @@ class Summary:
         return spread([percent(result.rounds[point.round], point.measure) for result in results])
 
     def label(self, cell: Cell) -> str:
-        """What a cell is called in the table: its first row and column."""
-        point = next(point for point in self.experiment.points if point.cell == cell)
+        """What a cell is called in the table: its row and column, those of its last round where it has several."""
+        mine = [point for point in self.experiment.points if point.cell == cell]
+        point = next((one for one in mine if one.round == LAST), mine[0])
         varies = [len({getattr(one, name) for one in self.experiment.points}) > 1 for name in ("row", "column")]
         by_round = self.experiment.across == "round"
         parts = [point.row] * (varies[0] and not by_round) + [point.column] * varies[1]
