@@ -24,7 +24,7 @@ ALLOWED = {
     "cli": {"commands", "demo", "experiments", "reproduce", "runs", "__init__"},
     "experiments": {"labels", "pacing", "curriculum", "estimators", "classifier", "data", "vision", "runs"},
     "demo": {"commands", "data", "runs"},
-    "reproduce": {"experiments", "runs", "screen", "vision"},
+    "reproduce": {"data", "experiments", "runs", "screen", "vision"},
     "__init__": {"classifier", "curriculum", "labels", "pacing"},
     **CORE,
 }

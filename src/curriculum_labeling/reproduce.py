@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from curriculum_labeling import screen
+from curriculum_labeling.data.cache import Progress
 from curriculum_labeling.experiments.catalog import EXPERIMENTS, find_experiment
 from curriculum_labeling.experiments.cost import experiment_passes
 from curriculum_labeling.experiments.options import ReproduceOptions
@@ -19,7 +20,7 @@ from curriculum_labeling.experiments.scales import CPU, PAPER, SCALES
 from curriculum_labeling.experiments.sources import Sources, check_data
 from curriculum_labeling.experiments.summary import Summary
 from curriculum_labeling.experiments.workers import Worker
-from curriculum_labeling.runs.stages import Show, show_nothing
+from curriculum_labeling.runs.stages import Show, Stage, show_nothing
 from curriculum_labeling.runs.stopping import StopRequest, stop_request
 from curriculum_labeling.vision.distributed import Group, processes
 
@@ -44,8 +45,8 @@ def run_reproduce(console: Console, key: str, options: ReproduceOptions) -> int:
     """Run the cells of an experiment that are not finished, then draw it."""
     experiment = find_experiment(key)
     with processes() as group, stop_request() as stop, screen.progress_of(console) as show:
+        job = _job(experiment, options, stop, show if group.rank == 0 else show_nothing)
         try:
-            job = _job(experiment, options, stop, show if group.rank == 0 else show_nothing)
             if not options.redraw:
                 _run(console, job, group)
         except KeyboardInterrupt:
@@ -66,7 +67,7 @@ def _job(experiment: Experiment, options: ReproduceOptions, stop: StopRequest, s
         scale,
         seeds,
         out,
-        Sources(options.data, out / "images", options.truth),
+        Sources(options.data, out / "images", options.truth, partial(_decoding, stop, show)),
         Worker.parse(options.worker),
         policy=options.policy,
         accumulate=options.accumulate,
@@ -75,6 +76,11 @@ def _job(experiment: Experiment, options: ReproduceOptions, stop: StopRequest, s
         stop=stop,
         drawn=partial(write_pages, experiment, scale, seeds, out, figures=False),
     )
+
+
+def _decoding(stop: StopRequest, show: Show, progress: Progress) -> None:
+    stop.check()
+    show(Stage("decoding images", progress.done, progress.total, progress.seconds_left))
 
 
 def _run(console: Console, job: Job, group: Group) -> None:

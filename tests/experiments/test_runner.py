@@ -22,7 +22,8 @@ from curriculum_labeling.experiments.points import Experiment, Point
 from curriculum_labeling.experiments.results import Results
 from curriculum_labeling.experiments.runner import GALLERY, Job, run
 from curriculum_labeling.experiments.sources import Sources
-from curriculum_labeling.experiments.workers import Worker
+from curriculum_labeling.experiments.workers import STEPS_BETWEEN_QUESTIONS, Worker, agreed
+from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.training import DivergedError
 from tests.experiments.layouts import PLAIN, TINY
 
@@ -259,3 +260,16 @@ def test_a_lock_is_free_again_after_the_run(data, tmp_path):
     run(job)
     with exclusive(tmp_path / "cells" / f".{job.tasks[0].stem}.lock"):
         pass
+
+
+def test_a_group_stops_at_one_step_whoever_was_asked():
+    class Two(Group):
+        def add_counts(self, counts):
+            asked.append(int(counts[0]))
+            return counts + 1  # the other process was asked
+
+    asked = []
+    stop = agreed(lambda: False, Two(0, 2))
+    assert [stop() for _ in range(STEPS_BETWEEN_QUESTIONS)] == [False] * (STEPS_BETWEEN_QUESTIONS - 1) + [True]
+    assert asked == [0]
+    assert agreed(bool, Group()) is bool

@@ -7,7 +7,7 @@ from curriculum_labeling.experiments.catalog import EXPERIMENTS
 from curriculum_labeling.experiments.cells import Cell, passes_of, training_config
 from curriculum_labeling.experiments.comparisons import CL, CL_RA_MIXUP, IMAGENET, figure_2, figure_4
 from curriculum_labeling.experiments.cost import image_passes
-from curriculum_labeling.experiments.scales import CPU, PAPER, find_scale
+from curriculum_labeling.experiments.scales import CPU, PAPER
 from curriculum_labeling.labels import Labels
 from curriculum_labeling.vision.averaging import SWA
 from curriculum_labeling.vision.batches import Batches
@@ -56,9 +56,3 @@ def test_a_scale_says_what_it_reduces():
     assert "ImageNet" not in said
     assert "ImageNet's first 10 classes" in CPU.sentence_for([IMAGENET])
     assert CPU.sentence_for(figure_4.cells) == "The same at every scale."
-
-
-def test_an_unknown_scale_is_refused():
-    assert find_scale("cpu") is CPU
-    with pytest.raises(ValueError, match="--scale must be one of paper, cpu, got papr; did you mean paper"):
-        find_scale("papr")

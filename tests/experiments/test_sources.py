@@ -77,3 +77,13 @@ def test_a_run_begins_where_at_least_one_data_set_is_there(data, tmp_path):
     check_data([], Sources(None, tmp_path))
     with pytest.raises(ValueError, match="--data must hold CIFAR-10 as published"):
         check_data([CL, Cell("imagenet")], Sources(data / "svhn", tmp_path))
+
+
+def test_decoding_can_be_stopped_and_goes_on(data, tmp_path):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    stopped = Sources(data, tmp_path / "images", watch=stop)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(TINY.reduced(IMAGENET), 0, stopped)
+    assert len(prepare(TINY.reduced(IMAGENET), 0, replace(stopped, watch=None)).images) == 24

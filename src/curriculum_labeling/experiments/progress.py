@@ -12,11 +12,12 @@ from curriculum_labeling.vision.training import Epoch
 
 
 class Progress:
-    """Tells `show` about every epoch of the tasks ahead."""
+    """Tells `show` about every epoch of the tasks ahead, which so many workers share."""
 
-    def __init__(self, tasks: Sequence[Task], show: Show) -> None:
+    def __init__(self, tasks: Sequence[Task], show: Show, workers: int = 1) -> None:
         self.tasks = list(tasks)
         self.show = show
+        self.workers = workers
         self.place = 0
 
     def start(self, task: Task) -> None:
@@ -44,5 +45,6 @@ class Progress:
         """The pace of this round, over all images that are still to pass."""
         rounds = [passes_of(task.cell, rows) for rows in rows_per_round(task.cell)]
         done = rounds[epoch.round] * epoch.number / epoch.epochs
-        others = sum(rounds[epoch.round + 1 :]) + sum(image_passes(one.cell) for one in self.tasks[self.place + 1 :])
+        later = sum(image_passes(one.cell) for one in self.tasks[self.place + 1 :])
+        others = sum(rounds[epoch.round + 1 :]) + later / self.workers
         return epoch.seconds_left + others * epoch.seconds / max(done, 1.0)

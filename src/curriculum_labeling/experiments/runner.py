@@ -76,8 +76,9 @@ class Job:
 def run(job: Job) -> None:
     """Run what is not finished yet; a KeyboardInterrupt leaves everything to go on from."""
     results, group = Results(job.out), current_group()
-    ahead = job.unfinished()
-    stop, progress = agreed(job.stop, group), Progress(ahead, job.show)
+    # Another worker may end a cell at any moment: the processes of a group must not see different lists.
+    ahead = group.from_first(job.unfinished())
+    stop, progress = agreed(job.stop, group), Progress(ahead, job.show, job.worker.count)
     for task in ahead:
         if stop():
             raise KeyboardInterrupt

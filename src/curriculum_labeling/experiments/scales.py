@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from curriculum_labeling.experiments.cells import Cell, text_of
 from curriculum_labeling.vision.networks import Factory
@@ -114,15 +113,6 @@ CPU = Scale(
     passes=30_000,
 )
 SCALES = {scale.name: scale for scale in (PAPER, CPU)}
-
-
-def find_scale(name: str) -> Scale:
-    """The scale of this name."""
-    if name not in SCALES:
-        close = get_close_matches(name, SCALES, n=1)
-        hint = f"; did you mean {close[0]}?" if close else "."
-        raise ValueError(f"--scale must be one of {', '.join(SCALES)}, got {name}{hint}")
-    return SCALES[name]
 
 
 def _at_most(value: int | None, most: int | None) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from curriculum_labeling.data import cache, cifar10, imagenet, svhn
+from curriculum_labeling.data.cache import Progress
 from curriculum_labeling.data.images import Images, join
 from curriculum_labeling.data.listing import Listing, join_listings
 from curriculum_labeling.data.splits import draw_foreign_split, draw_split
@@ -35,11 +36,15 @@ KEPT_TEST, KEPT_UNLABELED = 0, 1
 
 @dataclass(frozen=True)
 class Sources:
-    """Where data sets lie: the folder or archive given, where images are decoded to, classes of a flat val/ folder."""
+    """Where data sets lie: the folder or archive given, where images are decoded to, classes of a flat val/ folder.
+
+    `watch` hears how far decoding is, and may raise a KeyboardInterrupt: it goes on from there the next time.
+    """
 
     data: Path | None
     cache: Path
     truth: Path | None = None
+    watch: Callable[[Progress], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +124,7 @@ def _load_files(where: Path, classes: int | None, resolution: int | None, source
     assert resolution is not None
     training = _first_classes(imagenet.list_images(where), classes)
     test = _first_classes(imagenet.list_images(where, part="val", truth=sources.truth), classes)
-    found = cache.load(join_listings(training, test), sources.cache, resolution=resolution)
+    found = cache.load(join_listings(training, test), sources.cache, resolution=resolution, progress=sources.watch)
     return found.images, np.arange(len(training), len(training) + len(test))
 
 
