@@ -105,12 +105,12 @@ CPU = Scale(
     network="compact",
     fewer_labels=4,
     validation=100,
-    unlabeled=4_000,
+    unlabeled=3_000,
     test=5_000,
     classes=10,
     resolution=32,
     batches=(64, 128),
-    passes=30_000,
+    passes=20_000,
 )
 SCALES = {scale.name: scale for scale in (PAPER, CPU)}
 
