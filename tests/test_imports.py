@@ -21,9 +21,10 @@ ALLOWED = {
     "runs": {"labels", "pacing", "curriculum", "data", "estimators", "vision", "__init__"},
     "screen": {"data", "runs"},
     "commands": {"data", "report", "runs", "screen", "vision"},
-    "cli": {"commands", "demo", "runs", "__init__"},
-    "experiments": {"labels", "pacing", "curriculum", "estimators", "classifier", "data", "vision"},
+    "cli": {"commands", "demo", "experiments", "reproduce", "runs", "__init__"},
+    "experiments": {"labels", "pacing", "curriculum", "estimators", "classifier", "data", "vision", "runs"},
     "demo": {"commands", "data", "runs"},
+    "reproduce": {"data", "experiments", "runs", "screen", "vision"},
     "__init__": {"classifier", "curriculum", "labels", "pacing"},
     **CORE,
 }

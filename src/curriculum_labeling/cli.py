@@ -13,6 +13,7 @@ from cyclopts.config import Yaml
 from rich.console import Console
 
 import curriculum_labeling
+from curriculum_labeling.experiments.options import ReproduceOptions
 from curriculum_labeling.runs.options import FitOptions
 
 # A time budget counts from here, before the slow imports.
@@ -27,6 +28,7 @@ app = App(
 Options = Annotated[FitOptions, Parameter(name="*")]
 Flag = Annotated[bool, Parameter(negative="")]
 DEFAULTS = FitOptions()
+REPRODUCE_DEFAULTS = ReproduceOptions()
 USAGE, INTERRUPTED = 2, 130
 
 
@@ -178,6 +180,34 @@ def demo(*, out: Path = Path("demo-output"), force: Flag = False) -> int:
     from curriculum_labeling.demo import run_demo
 
     return run_demo(Console(), out, force)
+
+
+@app.command
+def reproduce(
+    key: str | None = None,
+    /,
+    *,
+    options: Annotated[ReproduceOptions, Parameter(name="*")] = REPRODUCE_DEFAULTS,
+    list_: Annotated[bool, Parameter(name="--list", negative="")] = False,
+) -> int:
+    """Run an experiment of the paper, such as table-6, and draw it with the paper's numbers beside ours.
+
+    Parameters
+    ----------
+    key
+        The table or figure; --list has all of them.
+    options
+        Everything else.
+    list_
+        List all experiments, and what they cost.
+    """
+    from curriculum_labeling.reproduce import list_experiments, run_reproduce
+
+    if list_:
+        return list_experiments(Console())
+    if key is None:
+        raise ValueError("curriculum reproduce needs a KEY, such as table-6; `curriculum reproduce --list` has all.")
+    return run_reproduce(Console(), key, options)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -82,3 +82,20 @@ def test_a_lock_is_free_again_after_an_error(tmp_path, windows):
     with pytest.raises(KeyError), locks.exclusive(tmp_path / "a.lock"):
         raise KeyError("fault")
     assert windows.holder is None
+
+
+def test_an_attempt_never_waits(tmp_path):
+    with locks.attempt(tmp_path / "lock") as first:
+        with locks.attempt(tmp_path / "lock") as second:
+            assert (first, second) == (True, False)
+        # A failed attempt lets go of nothing.
+        with locks.attempt(tmp_path / "lock") as third:
+            assert not third
+    with locks.attempt(tmp_path / "lock") as free:
+        assert free
+
+
+def test_an_attempt_never_waits_on_windows_either(tmp_path, windows):
+    with locks.attempt(tmp_path / "lock") as first, locks.attempt(tmp_path / "lock") as second:
+        assert (first, second) == (True, False)
+    assert windows.holder is None

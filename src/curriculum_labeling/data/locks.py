@@ -42,6 +42,18 @@ def exclusive(path: Path) -> Iterator[None]:
             _unlock(file)
 
 
+@contextmanager
+def attempt(path: Path) -> Iterator[bool]:
+    """Hold the lock on this file if it is free; whether it was. Never waits."""
+    with open(path, "ab") as file:
+        taken = _lock(file)
+        try:
+            yield taken
+        finally:
+            if taken:
+                _unlock(file)
+
+
 def _lock(file: IO[bytes]) -> bool:
     """Take the lock if it is free."""
     try:

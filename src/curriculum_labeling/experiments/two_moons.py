@@ -61,6 +61,11 @@ def run_moons(moons: TwoMoons, method: str, *, seed: int = 0) -> list[Round]:
     return list(curriculum(learner, labels, moons.unlabeled, pacing=PACINGS[method], seed=seed))
 
 
+def method_of(pacing: Pacing) -> str:
+    """The method that paces like this."""
+    return next(method for method, known in PACINGS.items() if known == pacing)
+
+
 def grid(columns: int, rows: int) -> FloatArray:
     """Points of shape (columns x rows, 2) spread evenly over the picture."""
     x, y = np.meshgrid(np.linspace(-1.6, 2.6, columns), np.linspace(-1.1, 1.6, rows))
@@ -73,7 +78,7 @@ def accuracy(moons: TwoMoons, round_: Round) -> float:
     return float((round_.model.score(rows).classes == moons.truth[rows]).mean())
 
 
-def draw_figure(moons: TwoMoons, rounds: dict[str, list[Round]], folder: Path) -> list[Path]:
+def draw_figure(moons: TwoMoons, rounds: dict[str, list[Round]], folder: Path, name: str = "two_moons") -> list[Path]:
     """A row of panels per method, a panel per round; saved as PNG and SVG."""
     import matplotlib
 
@@ -87,7 +92,7 @@ def draw_figure(moons: TwoMoons, rounds: dict[str, list[Round]], folder: Path) -
             _draw_panel(axis, moons, round_)
         row[0].set_ylabel(method, fontsize=11)
     figure.tight_layout()
-    paths = [folder / f"two_moons.{kind}" for kind in ("png", "svg")]
+    paths = [folder / f"{name}.{kind}" for kind in ("png", "svg")]
     for path in paths:
         figure.savefig(path, dpi=130)
     plt.close(figure)

@@ -1,0 +1,110 @@
+"""`curriculum reproduce` as a user meets it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from curriculum_labeling.cli import main
+from curriculum_labeling.experiments.scales import SCALES
+from tests.experiments.layouts import TINY, write_cifar10
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    monkeypatch.setitem(SCALES, "cpu", TINY)
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_cifar10(tmp_path / "data")
+
+
+def command(key, data, out, *options):
+    return ["reproduce", key, "--data", str(data), "--out", str(out), "--seeds", "1", "--device", "cpu", *options]
+
+
+def refused(capsys, *arguments):
+    assert main(["reproduce", *arguments]) == 2
+    error = capsys.readouterr().err.strip()
+    assert "Traceback" not in error
+    return " ".join(error.split())
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_table_is_run_drawn_and_drawn_again_without_the_data(data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    out = tmp_path / "out"
+    assert main(command("table-7", data, out)) == 0
+    said = capsys.readouterr().out
+    assert "cell 1 of 2: cifar10-400-wrn-28-2-heavy-mixup-swa-batch1024" in said
+    assert "2 of 2 runs finished" in said
+    page = (out / "table-7.md").read_text(encoding="utf-8")
+    assert "| round 5 |" in page
+    assert "| 5.41 |" in page
+    for path in ("table-7.md", "table-7.csv"):
+        (out / path).unlink()
+    assert main(["reproduce", "table-7", "--out", str(out), "--seeds", "1", "--redraw"]) == 0
+    assert (out / "table-7.md").read_text(encoding="utf-8") == page
+    # Table 8 has a cell of Table 7, which is there already.
+    assert main(command("table-8", data, out)) == 0
+    assert "cell 1 of 1: cifar10-400-wrn-28-2-heavy-mixup-swa-batch64" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("tiny")
+def test_failed_cells_are_named_and_the_exit_code_says_so(data, tmp_path, capsys):
+    assert main(command("figures-6-7", data, tmp_path / "out")) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 of 2 runs finished" in said
+    assert "seed 0: --data must hold ImageNet as published (val)" in said
+    assert (tmp_path / "out" / "figures-6-7-cifar10.png").is_file()
+
+
+def test_all_experiments_are_listed_with_their_cost(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["reproduce", "--list"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    table_7 = next(line for line in lines if line and line[0] == "table-7")
+    assert table_7[1:4] == ["2", "220.5", "M"]
+
+
+def test_what_cannot_be_done_is_one_sentence(capsys, tmp_path):
+    assert "got tabel-6; did you mean table-6?" in refused(capsys, "tabel-6")
+    assert "needs a KEY, such as table-6" in refused(capsys)
+    assert "--data must name the folder that holds CIFAR-10, got none" in refused(
+        capsys, "table-6", "--out", str(tmp_path)
+    )
+    assert "--data must hold CIFAR-10" in refused(capsys, "table-6", "--data", str(tmp_path), "--out", str(tmp_path))
+    assert "--seeds must be a whole number, at least 1, got 0" in refused(capsys, "table-6", "--seeds", "0")
+    assert "--worker must be i/n" in refused(capsys, "table-6", "--data", str(tmp_path), "--worker", "2")
+    assert "paper" in refused(capsys, "table-6", "--scale", "gpu")
+
+
+def test_ctrl_c_saves_and_the_same_command_goes_on(data, tmp_path):
+    code = (
+        "import sys, torch; torch.set_num_threads(1)\n"
+        "from dataclasses import replace\n"
+        "from curriculum_labeling.cli import main\n"
+        "from curriculum_labeling.experiments.scales import SCALES\n"
+        "from tests.experiments.layouts import TINY\n"
+        "SCALES['cpu'] = replace(TINY, passes=1200)\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = [sys.executable, "-c", code, *command("table-7", data, tmp_path / "out")]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    first = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
+    while "round 0" not in first.stdout.readline():
+        pass
+    time.sleep(0.2)
+    first.send_signal(signal.SIGINT)
+    said, _ = first.communicate(timeout=120)
+    assert first.returncode == 130
+    assert "Stopped, nothing is lost. The same command goes on." in said
+    assert list((tmp_path / "out" / "checkpoints").iterdir())
+    assert "0 of 2 runs finished" in (tmp_path / "out" / "table-7.md").read_text(encoding="utf-8")
+    second = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, env=environment, timeout=300, check=False)
+    assert second.returncode == 0
+    assert "2 of 2 runs finished" in second.stdout
