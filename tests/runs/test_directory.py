@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from curriculum_labeling.runs.directory import CONFIG, OUTCOME, Run, RunError, create_run, open_run
+from curriculum_labeling.runs.directory import CHECK, CONFIG, OUTCOME, Run, RunError, create_run, open_run
 
 
 def test_a_new_folder_becomes_a_run(tmp_path):
@@ -15,8 +15,16 @@ def test_a_new_folder_becomes_a_run(tmp_path):
     assert open_run(run.folder).read(CONFIG) == {"format": 1}
 
 
+def test_a_run_that_never_passed_its_data_check_gives_way_but_for_its_cache(tmp_path):
+    create_run(tmp_path).write(CONFIG, {"format": 1})
+    (tmp_path / "cache").mkdir()
+    create_run(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "cache"}
+
+
 def test_an_existing_run_is_not_overwritten(tmp_path):
     create_run(tmp_path).write(CONFIG, {"format": 1})
+    Run(tmp_path).write(CHECK, {})
     with pytest.raises(RunError, match=r"already holds an unfinished run; go on with `curriculum resume .*--force"):
         create_run(tmp_path)
     Run(tmp_path).write(OUTCOME, {})
