@@ -46,6 +46,7 @@ def test_shape_and_scale_of_a_generalized_pareto_sample_are_found_within_their_e
 @settings(deadline=None, max_examples=30)
 @given(st.floats(-0.9, 3), st.floats(1e-3, 1e3), st.integers(0, 10_000))
 def test_our_generalized_pareto_fit_is_at_least_as_likely_as_the_truth(shape, scale, seed):
+    shape = round(shape, 6)  # at 5e-324 it is scipy's own density that goes wrong
     excesses = stats.genpareto(shape, 0, scale).rvs(200, random_state=np.random.default_rng(seed))
     found = fit_generalized_pareto(excesses, 1.0, None).distribution
     truth = stats.genpareto(shape, 0, scale)
