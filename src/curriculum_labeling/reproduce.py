@@ -69,6 +69,7 @@ def _job(experiment: Experiment, options: ReproduceOptions, stop: StopRequest, s
         out,
         Sources(options.data, out / "images", options.truth, partial(_decoding, stop, show)),
         Worker.parse(options.worker),
+        only=options.only,
         policy=options.policy,
         accumulate=options.accumulate,
         device=options.device,

@@ -20,7 +20,8 @@ def parameters(network):
         ("cnn-13", 10, 3_121_802),
         ("resnet-18", 1000, 11_689_512),
         ("resnet-50", 1000, 25_557_032),
-        ("compact", 10, 288_746),
+        ("compact", 10, 295_106),
+        ("compact-16", 10, 76_290),
     ],
 )
 def test_networks_have_as_many_parameters_as_published(name, classes, count):
@@ -38,7 +39,11 @@ def test_every_parameter_gets_a_gradient(name, size, channels):
     logits = network(torch.randn(2, channels, size, size).to(memory_format=torch.channels_last))
     assert logits.shape == (2, 7)
     logits.square().sum().backward()
+    frozen = {"whitening.weight"} if name == "compact" else set()
+    assert {part for part, weights in network.named_parameters() if not weights.requires_grad} == frozen
     for part, weights in network.named_parameters():
+        if part in frozen:
+            continue
         assert weights.grad is not None, part
         assert weights.grad.isfinite().all(), part
         assert weights.grad.abs().sum() > 0, part
@@ -47,6 +52,31 @@ def test_every_parameter_gets_a_gradient(name, size, channels):
 @pytest.mark.parametrize("size", [8, 9, 13, 28, 40])
 def test_the_compact_network_takes_any_size_from_8_pixels(size):
     assert build_network("compact", 3, 1, size).eval()(torch.randn(2, 1, size, size + 3)).shape == (2, 3)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_the_compact_network_begins_by_whitening_patches(channels):
+    network = build_network("compact", 3, channels, 16)
+    # Neighboring pixels and channels go together, as in photographs.
+    noise = torch.randn(400, 1, 17, 17, generator=torch.Generator().manual_seed(0))
+    images = (noise + noise.roll(1, 2) + noise.roll(1, 3)).expand(-1, channels, -1, -1)
+    images = images + torch.randn(images.shape, generator=torch.Generator().manual_seed(1))
+    network.adapt(images)
+    filters = network.whitening.weight.flatten(1)
+    half = len(filters) // 2
+    assert torch.equal(filters[:half], -filters[half:])
+    directions = network.whitening(images)[:, :half].detach().transpose(0, 1).flatten(1)
+    torch.testing.assert_close(directions @ directions.T / directions.shape[1], torch.eye(half), atol=5e-3, rtol=0)
+    before = filters.clone()
+    network.adapt(torch.cat([images[200:], images[:200]]))
+    assert torch.equal(network.whitening.weight.flatten(1), before)
+
+
+def test_the_compact_network_adapts_to_images_without_any_variance():
+    network = build_network("compact", 3)
+    network.adapt(torch.zeros(2, 3, 32, 32))
+    assert network.whitening.weight.isfinite().all()
+    assert network.eval()(torch.zeros(2, 3, 32, 32)).isfinite().all()
 
 
 def test_resnet_18_speaks_torchvisions_names():

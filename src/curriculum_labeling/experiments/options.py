@@ -25,6 +25,8 @@ class ReproduceOptions:
         CIFAR-10, SVHN or ImageNet as published, a folder or archive; or a folder with folders cifar10, svhn, imagenet.
     out
         Where cells, tables and figures go, shared by all experiments of a scale; reproduced/SCALE by default.
+    only
+        ROW/COLUMN of the table: run this cell alone; leave a part away for a whole column or row; may be repeated.
     worker
         i/n: this process takes every n-th unfinished cell first, beginning with the i-th, counted from 0.
     policy
@@ -43,6 +45,7 @@ class ReproduceOptions:
     seeds: int | None = None
     data: Path | None = None
     out: Path | None = None
+    only: Annotated[tuple[str, ...], Parameter(negative="")] = ()
     worker: str = "0/1"
     policy: Path | None = None
     truth: Path | None = None

@@ -65,6 +65,25 @@ class Experiment:
         """The cells behind it, each once."""
         return tuple(dict.fromkeys(point.cell for point in self.points if point.cell is not None))
 
+    def cells_at(self, places: Sequence[str]) -> tuple[Cell, ...]:
+        """The cells at these places, each ROW/COLUMN, where an empty part means all; without places, every cell."""
+        found = [cell for place in places for cell in self._cells_at(place)]
+        return tuple(cell for cell in self.cells if cell in found) if places else self.cells
+
+    def _cells_at(self, place: str) -> list[Cell]:
+        row, _, column = (part.strip().casefold() for part in place.partition("/"))
+        ours = [point for point in self.points if point.cell is not None]
+        found = [p for p in ours if row in ("", p.row.casefold()) and column in ("", p.column.casefold())]
+        if not found:
+            rows, columns = (
+                ", ".join(dict.fromkeys(names)) for names in ([p.row for p in ours], [p.column for p in ours])
+            )
+            raise ValueError(
+                f"--only must be a ROW/COLUMN of {self.key}, got {place!r}; its rows are {rows}; "
+                f"its columns are {columns}."
+            )
+        return [point.cell for point in found if point.cell is not None]
+
 
 def row_of(
     row: str, columns: dict[str, Cell | None], numbers: Sequence[Number | None], *, at: int = LAST

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -75,9 +76,10 @@ class Result:
         return sum(one.seconds for one in self.rounds)
 
 
-def tasks_of(experiment: Experiment, scale: Scale, seeds: int) -> list[Task]:
-    """All runs of an experiment, one seed after another, so that a whole table is there early."""
-    return [Task(name_of(cell), scale.reduced(cell), seed) for seed in range(seeds) for cell in experiment.cells]
+def tasks_of(experiment: Experiment, scale: Scale, seeds: int, only: Sequence[str] = ()) -> list[Task]:
+    """The runs of an experiment, one seed after another, so that a whole table is there early."""
+    cells = experiment.cells_at(only)
+    return [Task(name_of(cell), scale.reduced(cell), seed) for seed in range(seeds) for cell in cells]
 
 
 class Results:

@@ -55,6 +55,7 @@ class Job:
     out: Path
     sources: Sources
     worker: Worker = Worker()  # noqa: RUF009 (it is frozen)
+    only: tuple[str, ...] = ()
     policy: Path | None = None
     accumulate: int = 1
     device: str = "auto"
@@ -64,8 +65,8 @@ class Job:
 
     @property
     def tasks(self) -> list[Task]:
-        """Every cell with every seed."""
-        return tasks_of(self.experiment, self.scale, self.seeds)
+        """Every cell that is asked for, with every seed."""
+        return tasks_of(self.experiment, self.scale, self.seeds, self.only)
 
     def unfinished(self) -> list[Task]:
         """What is left to run, in this worker's order."""

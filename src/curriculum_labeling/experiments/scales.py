@@ -14,7 +14,7 @@ from curriculum_labeling.vision.networks import Factory
 # The paper has 64 to 100 rows per batch with moderate augmentation, 512 to 1,024 with heavy.
 LARGEST_SMALL_BATCH = 100
 KEPT = (
-    "Rounds, percentiles, thresholds, augmentation, mixup, whitening, the optimizer and the share of a round "
+    "Rounds, percentiles, thresholds, augmentation, mixup, the optimizer and the share of a round "
     "from which weights are averaged are the paper's."
 )
 
@@ -41,6 +41,8 @@ class Scale:
         Only for ImageNet: the first classes, and pixels.
     batches : pair of int, optional
         Batch sizes in the place of the paper's small and large ones.
+    whitening : bool
+        Whether images are whitened where the paper does so.
     passes : int, optional
         Images that a round trains on where the paper has 750 (ImageNet: 220) epochs.
     """
@@ -55,6 +57,7 @@ class Scale:
     classes: int | None = None
     resolution: int | None = None
     batches: tuple[int, int] | None = None
+    whitening: bool = True
     passes: int | None = None
 
     def reduced(self, cell: Cell) -> Cell:
@@ -69,6 +72,7 @@ class Scale:
             validation=_at_most(cell.validation, self.validation),
             unlabeled=self.unlabeled,
             test=self.test,
+            whitening=cell.whitening and self.whitening,
             classes=self.classes if files else None,
             resolution=_at_most(cell.resolution, self.resolution) if cell.resolution else None,
             batch=cell.batch if self.batches is None else self.batches[cell.batch > LARGEST_SMALL_BATCH],
@@ -90,6 +94,7 @@ class Scale:
             "at most {:,} unlabeled rows": self.unlabeled,
             "at most {:,} test rows": self.test,
             "batches of {0[0]} (64 and 100 in the paper) and {0[1]} (512 and 1,024)": self.batches,
+            "standardization in the place of ZCA": None if self.whitening else "",
             "{:,} images per round in the place of 750 epochs (in proportion where the paper has fewer)": self.passes,
             "ImageNet's first {} classes": self.classes if photos else None,
             "ImageNet at {} pixels": self.resolution if photos else None,
@@ -102,14 +107,15 @@ PAPER = Scale("paper", seeds=5)
 CPU = Scale(
     "cpu",
     seeds=3,
-    network="compact",
+    network="compact-16",
     fewer_labels=4,
     validation=100,
     unlabeled=3_000,
     test=5_000,
     classes=10,
     resolution=32,
-    batches=(64, 128),
+    batches=(32, 64),
+    whitening=False,
     passes=20_000,
 )
 SCALES = {scale.name: scale for scale in (PAPER, CPU)}

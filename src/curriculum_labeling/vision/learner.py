@@ -33,6 +33,8 @@ from curriculum_labeling.vision.whitening import Preprocessing, Standardization,
 
 # Rows from which preprocessing is fitted, at most: more of them change nothing that counts.
 STANDARDIZATION_ROWS, WHITENING_ROWS = 10_000, 50_000
+# Pixels that a network sees before training, if it has an `adapt`: 1,953 images of 32 × 32.
+ADAPTATION_PIXELS = 2_000_000
 
 
 class ImageModel:
@@ -113,6 +115,7 @@ class ImageLearner:
         self.fits = 0
         rows = np.arange(len(images)) if preprocess_rows is None else np.asarray(preprocess_rows)
         self.preprocessing = _fit_preprocessing(images.pixels, rows, self.config.whitening)
+        self._adaptation_rows = spread(rows, max(1, ADAPTATION_PIXELS // (images.pixels[0, ..., 0].size)))
         self.recipe = _recipe(self.config.augmentation, self.preprocessing, images.flippable)
 
     def fit(self, labels: Labels, *, seed: int) -> ImageModel:
@@ -140,7 +143,11 @@ class ImageLearner:
         height, width, channels = self.images.pixels.shape[1:]
         weights = draws.key(seed, "weights") % 2**63
         classes = len(self.images.classes)
-        return build_network(self.config.network, classes, channels, min(height, width), seed=weights)
+        network = build_network(self.config.network, classes, channels, min(height, width), seed=weights)
+        if hasattr(network, "adapt"):
+            pixels = torch.from_numpy(self.images.pixels[self._adaptation_rows]).permute(0, 3, 1, 2)
+            network.adapt(self.preprocessing(pixels.contiguous()))
+        return network
 
     def _feed(self, labels: Labels, seed: int) -> Feed:
         batches = Batches(labels, self.config.batch_size, seed, self.config.labeled_share)
@@ -213,9 +220,13 @@ def _check_labels(labels: Labels, images: Images) -> None:
 
 def _fit_preprocessing(pixels: PixelArray, rows: IntArray, whitening: bool) -> Preprocessing:
     most = WHITENING_ROWS if whitening else STANDARDIZATION_ROWS
-    spread = rows[:: max(1, -(-len(rows) // most))]
     fit = fit_whitening if whitening else fit_standardization
-    return fit(pixels.transpose(0, 3, 1, 2), spread)
+    return fit(pixels.transpose(0, 3, 1, 2), spread(rows, most))
+
+
+def spread(rows: IntArray, most: int) -> IntArray:
+    """At most so many of these rows, at equal distances."""
+    return rows[:: max(1, -(-len(rows) // most))]
 
 
 def _recipe(augmentation: str | Recipe, preprocessing: Preprocessing, flippable: bool) -> Recipe:

@@ -17,7 +17,7 @@ FORMAT = 1
 WEIGHTS, GRAPH = "weights.safetensors", "backbone.onnx"
 MOST_BYTES = 64 << 20
 # Far above any network in use, and far below what would take long to put together.
-NETWORK = re.compile(r"compact|cnn-13|resnet-18|resnet-50|wrn-\d{1,3}-\d{1,3}")
+NETWORK = re.compile(r"compact(?:-[1-9]\d{0,2})?|cnn-13|resnet-18|resnet-50|wrn-\d{1,3}-\d{1,3}")
 BACKBONES = ("efficientnet-lite0", "timm", "onnx", "own")
 PREPROCESSING = ("standardization", "whitening")
 

@@ -12,14 +12,14 @@ import torch
 from torch import nn
 
 from curriculum_labeling.vision.networks.cnn13 import CNN13
-from curriculum_labeling.vision.networks.compact import Compact
+from curriculum_labeling.vision.networks.compact import WIDTH, Compact
 from curriculum_labeling.vision.networks.resnet import resnet18, resnet50
 from curriculum_labeling.vision.networks.wide_resnet import WideResNet
 
 __all__ = ["CNN13", "Compact", "WideResNet", "build_network", "resnet18", "resnet50"]
 
 Factory = Callable[..., nn.Module]
-_NAMED: dict[str, Factory] = {"cnn-13": CNN13, "resnet-18": resnet18, "resnet-50": resnet50, "compact": Compact}
+_NAMED: dict[str, Factory] = {"cnn-13": CNN13, "resnet-18": resnet18, "resnet-50": resnet50}
 _SMALLEST = {"cnn-13": 12}
 
 
@@ -31,9 +31,9 @@ def build_network(
     Parameters
     ----------
     network : str or function
-        "compact", "wrn-28-2" (any depth and width), "cnn-13", "resnet-18", "resnet-50"; or a function
-        that returns a module. It is called with `classes` (also known as `num_classes`), `channels`
-        and `image_size` as far as it has parameters of these names.
+        "compact" ("compact-16" for another width than 32), "wrn-28-2" (any depth and width), "cnn-13",
+        "resnet-18", "resnet-50"; or a function that returns a module. It is called with `classes` (also
+        known as `num_classes`), `channels` and `image_size` as far as it has parameters of these names.
     classes, channels, image_size : int
         How many classes there are, channels per image, and pixels on an image's shorter side.
     seed : int
@@ -62,12 +62,15 @@ def _from_name(name: Any, classes: int, channels: int, image_size: int) -> nn.Mo
         raise ValueError(f"image_size must be at least {smallest} pixels for {name!r}, got {image_size}; enlarge them.")
     if wide := re.fullmatch(r"wrn-(\d+)-(\d+)", name):
         return WideResNet(int(wide[1]), int(wide[2]), classes, channels)
+    if compact := re.fullmatch(r"compact(?:-([1-9]\d*))?", name):
+        return Compact(classes, channels, image_size, width=int(compact[1] or WIDTH))
     if name not in _NAMED:
-        known = [*_NAMED, "wrn-28-2"]
+        known = [*_NAMED, "compact", "wrn-28-2"]
         close = get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.4)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
-            f"network must be one of {', '.join(known)} (or another wrn-<depth>-<width>), got {name!r}.{hint}"
+            f"network must be one of {', '.join(known)} (or another wrn-<depth>-<width> or compact-<width>), "
+            f"got {name!r}.{hint}"
         )
     return _NAMED[name](classes, channels)
 
