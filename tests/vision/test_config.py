@@ -16,6 +16,8 @@ from curriculum_labeling.vision.schedule import Budget
         ({"momentum": 1.0}, r"momentum must be at least 0 and below 1, got 1\.0"),
         ({"warmup": 1.0}, r"warmup must be at least 0 and below 1, got 1\.0"),
         ({"mixup": -1}, "mixup must be at least 0, got -1"),
+        ({"cycle": (0.5, 0.5)}, "cycle must be a pair from 0 to 1, the first below the second, got"),
+        ({"cycle": (0.5, 1.5)}, "cycle must be a pair from 0 to 1, the first below the second, got"),
         ({"labeled_share": 0}, "labeled_share must be above 0 and below 1, got 0"),
         ({"weight_decay": float("nan")}, "weight_decay must be at least 0, got nan"),
         ({"momentum": 0}, "momentum must be above 0 for nesterov, got 0; set nesterov=False"),

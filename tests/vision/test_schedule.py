@@ -19,6 +19,13 @@ def test_warm_up_rises_to_the_full_rate_and_the_cosine_starts_there():
     assert [schedule.rate(step) for step in range(5)] == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.2])
 
 
+def test_trainings_that_follow_each_other_go_along_one_cycle():
+    whole = Schedule(steps=100, steps_per_epoch=10, learning_rate=0.2, warmup=40)
+    parts = [Schedule(30, 10, 0.2, 40, 0, 70), Schedule(50, 10, 0.2, 40, 30, 20), Schedule(20, 10, 0.2, 40, 80, 0)]
+    rates = [part.rate(step) for part in parts for step in range(part.steps)]
+    assert rates == [whole.rate(step) for step in range(100)]
+
+
 def test_a_budget_is_epochs_or_steps_or_minutes():
     assert Budget(epochs=3).steps_of(7) == 21
     assert Budget(steps=5).steps_of(7) == 5

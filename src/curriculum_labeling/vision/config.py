@@ -50,6 +50,9 @@ class TrainingConfig:
         Whether weight decay also holds for parameters with one axis.
     warmup : float
         Share of the steps over which the learning rate rises to its full value.
+    cycle : pair of float
+        Which part of the learning rate's cycle (warm-up, then cosine) a training takes; the whole, (0, 1),
+        unless trainings go on from each other.
     augmentation : str or Recipe
         "none", "moderate", "heavy", or a recipe of one's own.
     whitening : bool
@@ -88,6 +91,7 @@ class TrainingConfig:
     weight_decay: float = 5e-4
     decay_norms_and_biases: bool = True
     warmup: float = 0.0
+    cycle: tuple[float, float] = (0.0, 1.0)
     augmentation: str | Recipe = "moderate"
     whitening: bool = False
     mixup: float = 0.0
@@ -114,6 +118,9 @@ class TrainingConfig:
             _check_range(name, getattr(self, name), bounds)
         if self.nesterov and self.momentum == 0:
             raise ValueError("momentum must be above 0 for nesterov, got 0; set nesterov=False.")
+        start, end = self.cycle
+        if not 0 <= start < end <= 1:
+            raise ValueError(f"cycle must be a pair from 0 to 1, the first below the second, got {self.cycle}.")
         if self.labeled_share is not None and self.batch_size < 2:
             raise ValueError("batch_size must be at least 2 to be shared by labeled and pseudo-labeled rows, got 1.")
 

@@ -40,18 +40,25 @@ class Budget:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Linear warm-up over the first `warmup` steps, then a cosine to 0 at the last one."""
+    """Linear warm-up over the first `warmup` steps, then a cosine to 0 at the last one.
+
+    Where several trainings follow each other along one such cycle, `before` and `after` are the steps
+    that the others take of it.
+    """
 
     steps: int
     steps_per_epoch: int
     learning_rate: float
     warmup: int = 0
+    before: int = 0
+    after: int = 0
 
     def rate(self, step: int) -> float:
         """Learning rate of this step, counted from 0."""
-        if step < self.warmup:
-            return self.learning_rate * (step + 1) / self.warmup
-        return self.learning_rate * (1 + math.cos(math.pi * (step - self.warmup) / (self.steps - self.warmup))) / 2
+        place, end = self.before + step, self.before + self.steps + self.after
+        if place < self.warmup:
+            return self.learning_rate * (place + 1) / self.warmup
+        return self.learning_rate * (1 + math.cos(math.pi * (place - self.warmup) / (end - self.warmup))) / 2
 
     @property
     def epochs(self) -> int:

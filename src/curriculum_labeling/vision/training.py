@@ -150,7 +150,10 @@ def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
     config, per_epoch = feed.config, feed.batches.steps_per_epoch
     seconds = None if config.budget.minutes is None else seconds_per_step(network, feed, numbers)
     steps = config.budget.steps_of(per_epoch, seconds)
-    schedule = Schedule(steps, per_epoch, config.learning_rate, warmup=int(config.warmup * steps))
+    start, end = config.cycle
+    before, after = round(steps * start / (end - start)), round(steps * (1 - end) / (end - start))
+    warmup = int(config.warmup * (before + steps + after))
+    schedule = Schedule(steps, per_epoch, config.learning_rate, warmup, before, after)
     if isinstance(config.average, SWA):
         config.average.first(schedule)
     return schedule
