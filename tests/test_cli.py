@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from curriculum_labeling.cli import main
+from curriculum_labeling.vision import training
 
 QUICK = ["--passes", "0.5", "--validation", "none", "--step", "100", "--threads", "1"]
 
@@ -261,6 +262,30 @@ def test_a_full_disk_is_told_and_the_run_resumes(photos):
     assert "File too large" in full.stderr
     assert main(["resume", str(photos / "run")]) == 0
     assert (photos / "run/report.html").is_file()
+
+
+def test_a_training_that_diverges_is_one_sentence(photos, capsys, monkeypatch):
+    monkeypatch.setattr(training, "DIVERGED", 0.0)
+    said = refused(capsys, *fit(photos, *QUICK))
+    assert said.startswith("training diverged in round 0, epoch 1, at learning rate")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("package", ["cyclopts", "yaml", "rich", "safetensors"])
+def test_a_package_that_is_not_installed_is_named_with_the_way_to_get_it(photos, package):
+    code = f"import sys; sys.modules[{package!r}] = None\nfrom curriculum_labeling.cli import main; sys.exit(main())"
+    core = subprocess.run([sys.executable, "-c", code, *fit(photos, *QUICK)], capture_output=True, text=True)
+    assert core.returncode == 2
+    assert core.stderr == f'This command needs {package}: pip install "curriculum-labeling[vision]".\n'
+    assert not (photos / "run").exists()
+
+
+def test_a_time_budget_counts_from_the_command_and_not_from_the_first_import(photos, monkeypatch):
+    seen = []
+    monkeypatch.setattr("curriculum_labeling.commands.run_fit", lambda *a, **_: seen.append(a[-1]) or 0)
+    before = time.monotonic()
+    assert main(fit(photos, *QUICK)) == 0
+    assert before <= seen[0] <= time.monotonic()
 
 
 def test_a_run_of_another_version_is_not_resumed(photos, capsys):
