@@ -250,6 +250,16 @@ def test_a_stopped_run_resumes_to_the_very_same_result(undisturbed, tmp_path, nu
         assert (tmp_path / "run" / name).read_bytes() == (undisturbed / "run" / name).read_bytes(), name
 
 
+def test_damaged_weights_of_a_round_are_repaired_on_resume(photos):
+    assert main(fit(photos, *QUICK)) == 0
+    weights = photos / "run/rounds/0/model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:100])
+    (photos / "run/outcome.json").unlink()
+    assert main(["resume", str(photos / "run")]) == 0
+    assert weights.read_bytes() == whole
+
+
 def test_a_full_disk_is_told_and_the_run_resumes(photos):
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000));"
