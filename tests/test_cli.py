@@ -306,6 +306,14 @@ def test_a_run_of_another_version_is_not_resumed(photos, capsys):
     assert "was begun with version 0.0.0" in refused(capsys, "resume", str(photos / "run"))
 
 
+def test_a_finished_run_of_another_version_still_suggests(photos, tmp_path):
+    assert main(fit(photos, *QUICK)) == 0
+    config = json.loads((photos / "run/config.json").read_text())
+    (photos / "run/config.json").write_text(json.dumps({**config, "version": "0.0.0"}))
+    assert main(["suggest", str(photos / "run"), "-n", "2", "--out", str(tmp_path / "next.csv")]) == 0
+    assert len(read_csv(tmp_path / "next.csv")) == 2
+
+
 def test_help_names_every_command(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out

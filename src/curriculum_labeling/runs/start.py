@@ -99,8 +99,19 @@ def continue_run(
 
 
 def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
-    """A run that was stopped, as it was when it began."""
+    """A run that was stopped, to be finished by the version that began it."""
     run = open_run(folder)
+    begun = run.read(CONFIG).get("version")
+    if begun != curriculum_labeling.__version__:
+        raise RunError(
+            f"{folder} was begun with version {begun}, and this is {curriculum_labeling.__version__}; "
+            "finish it with that version, or fit again with another --out."
+        )
+    return read_job(run, show=show, stop=stop)
+
+
+def read_job(run: Run, *, show: Show, stop: StopRequest) -> Job:
+    """A run as it was when it began."""
     config = run.read(CONFIG)
     try:
         options = read_options(config["options"])
@@ -108,11 +119,6 @@ def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
         truth, before = config["truth"], config["continued_from"]
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
-    if config.get("version") != curriculum_labeling.__version__:
-        raise RunError(
-            f"{folder} was begun with version {config.get('version')}, and this is "
-            f"{curriculum_labeling.__version__}; finish it with that version, or fit again with another --out."
-        )
     listing = read_listing(run)
     found = None if truth is None else np.array(truth, dtype=np.int64)
     earlier = None if before is None else Path(before)
