@@ -6,7 +6,7 @@ import os
 import platform
 import shlex
 import sys
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import torch
 import curriculum_labeling
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import PercentilePacing
-from curriculum_labeling.runs.choices import Choices, Machine, choose
+from curriculum_labeling.runs.choices import Choices, Machine, choose, from_anywhere
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.directory import CONFIG, FORMAT, Run, RunError, create_run, open_run
 from curriculum_labeling.runs.fit import CACHE, Job
@@ -182,6 +182,7 @@ def _begin(
     before: Path | None = None,
     started: float | None = None,
 ) -> Job:
+    options = replace(options, features=from_anywhere(options.features))
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
     choices = choose(options, listing, machine)
