@@ -292,7 +292,7 @@ def test_a_package_that_is_not_installed_is_named_with_the_way_to_get_it(photos,
 
 def test_a_time_budget_counts_from_the_command_and_not_from_the_first_import(photos, monkeypatch):
     seen = []
-    monkeypatch.setattr("curriculum_labeling.commands.run_fit", lambda *a, **_: seen.append(a[-1]) or 0)
+    monkeypatch.setattr("curriculum_labeling.commands.run_fit", lambda *_, **known: seen.append(known["started"]) or 0)
     before = time.monotonic()
     assert main(fit(photos, *QUICK)) == 0
     assert before <= seen[0] <= time.monotonic()

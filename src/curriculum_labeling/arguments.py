@@ -65,7 +65,17 @@ def fit(
     started = time.monotonic()  # a time budget counts from here, before the slow imports
     from curriculum_labeling.commands import run_fit
 
-    return run_fit(Console(), labeled, unlabeled, out, options, force, continue_, corrections, started)
+    return run_fit(
+        Console(),
+        labeled,
+        unlabeled,
+        out,
+        options,
+        force=force,
+        before=continue_,
+        corrections=corrections,
+        started=started,
+    )
 
 
 @app.command

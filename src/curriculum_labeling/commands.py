@@ -37,9 +37,10 @@ def run_fit(
     unlabeled: Path | None,
     out: Path,
     options: FitOptions,
-    force: bool,
-    before: Path | None,
-    corrections: Path | None,
+    *,
+    force: bool = False,
+    before: Path | None = None,
+    corrections: Path | None = None,
     started: float | None = None,
 ) -> int:
     """`curriculum fit`; the time of the run counts from `started`."""

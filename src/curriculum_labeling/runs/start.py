@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 import curriculum_labeling
 from curriculum_labeling.data.listing import Listing
@@ -54,7 +53,7 @@ def begin(
 ) -> Job:
     """A new run: everything that can be refused is refused here, before any long work."""
     listing = list_sources(labeled, unlabeled)
-    return _begin(listing, (labeled, unlabeled), out, options, force, show, stop, started=started)
+    return _begin(listing, (labeled, unlabeled), out, options, force=force, show=show, stop=stop, started=started)
 
 
 def continue_run(
@@ -93,7 +92,17 @@ def continue_run(
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
     options = merge_options(options, read_options(config["options"]))
-    job = _begin(listing, sources, out, options, force, show, stop, before.resolve(), started)
+    job = _begin(
+        listing,
+        sources,
+        out,
+        options,
+        force=force,
+        show=show,
+        stop=stop,
+        started=started,
+        before=before.resolve(),
+    )
     _link_cache(old / CACHE, job.run / CACHE)
     return job, changed
 
@@ -176,11 +185,12 @@ def _begin(
     sources: tuple[Path, Path],
     out: Path,
     options: FitOptions,
+    *,
     force: bool,
     show: Show,
     stop: StopRequest,
+    started: float | None,
     before: Path | None = None,
-    started: float | None = None,
 ) -> Job:
     options = replace(options, features=from_anywhere(options.features))
     machine = machine_of(options)
@@ -190,7 +200,7 @@ def _begin(
         build_network(choices.network, len(listing.classes), 3, choices.resolution)
     run = create_run(out, force=force)
     run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
-    config = _config(sources, options, choices, machine, listing, truth)
+    config = _config(sources, options, choices, machine, listing=listing, truth=truth)
     run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
     return Job(run, options, choices, listing, truth, Clock(run, choices.minutes, started), show, stop, before)
 
@@ -200,6 +210,7 @@ def _config(
     options: FitOptions,
     choices: Choices,
     machine: Machine,
+    *,
     listing: Listing,
     truth: Any,
 ) -> dict[str, Any]:
@@ -219,7 +230,6 @@ def _config(
         "minutes": choices.minutes,
         "machine": {"device": machine.device, "cores": machine.cores, "system": platform.platform()},
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES},
-        "torch_threads": torch.get_num_threads(),
         "options": {one.name: _plain(getattr(options, one.name)) for one in fields(options)},
         "choices": asdict(choices),
         "truth": None if truth is None else truth.tolist(),
