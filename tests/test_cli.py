@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from PIL import Image
 
 from curriculum_labeling.cli import main
+from curriculum_labeling.runs.directory import Run
 from curriculum_labeling.vision import training
 
 QUICK = ["--passes", "0.5", "--validation", "none", "--step", "100", "--threads", "1"]
@@ -218,6 +220,24 @@ def test_a_finished_run_is_kept_without_force(finished, capsys):
     assert "already holds a finished run" in refused(capsys, *fit(finished))
     assert main(["resume", str(finished / "run")]) == 0
     assert "nothing to resume" in capsys.readouterr().out
+
+
+def test_a_run_directory_that_another_process_has_taken_is_left_as_it_is(photos, capsys):
+    (photos / "run").mkdir()
+    with Run(photos / "run").locked():
+        assert "run is in use by another process" in refused(capsys, *fit(photos, *QUICK))
+        assert [path.name for path in (photos / "run").iterdir()] == [".lock"]
+
+
+def test_of_two_processes_that_begin_at_once_one_ends_well_and_one_is_refused(photos):
+    command = [sys.executable, "-m", "curriculum_labeling.cli", *fit(photos, *QUICK)]
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = {process.communicate(timeout=300)[1].strip(): process.returncode for process in both}
+    assert said.pop("") == 0
+    ((sentence, code),) = said.items()
+    assert code == 2
+    assert re.search("run (is in use by another process|already holds a)", sentence)
+    assert (photos / "run/report.html").is_file()
 
 
 SLOW = ["--passes", "8", "--validation", "2", "--step", "100", "--threads", "1"]

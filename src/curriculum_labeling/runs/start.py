@@ -6,6 +6,8 @@ import os
 import platform
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -50,12 +52,13 @@ def begin(
     show: Show,
     stop: StopRequest,
     started: float | None = None,
-) -> Job:
-    """A new run: everything that can be refused is refused here, before any long work."""
+) -> AbstractContextManager[Job]:
+    """A new run, locked while the block lasts: everything that can be refused is refused before any long work."""
     listing = list_sources(labeled, unlabeled)
     return _begin(listing, (labeled, unlabeled), out, options, force=force, show=show, stop=stop, started=started)
 
 
+@contextmanager
 def continue_run(
     before: Path,
     corrections: Path | None,
@@ -67,8 +70,8 @@ def continue_run(
     show: Show,
     stop: StopRequest,
     started: float | None = None,
-) -> tuple[Job, int]:
-    """A new run that takes over the images and features of another, with new or corrected labels.
+) -> Iterator[tuple[Job, int]]:
+    """A new run, locked as any, that takes over the images and features of another, with new or corrected labels.
 
     Labels come from the folders as they are now, or from the run before where those are gone;
     corrections are put on top, and options left open are those of the run before. Every round starts
@@ -92,19 +95,12 @@ def continue_run(
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
     options = merge_options(options, read_options(config["options"]))
-    job = _begin(
-        listing,
-        sources,
-        out,
-        options,
-        force=force,
-        show=show,
-        stop=stop,
-        started=started,
-        before=before.resolve(),
+    begun = _begin(
+        listing, sources, out, options, force=force, show=show, stop=stop, started=started, before=before.resolve()
     )
-    _link_cache(old / CACHE, job.run / CACHE)
-    return job, changed
+    with begun as job:
+        _link_cache(old / CACHE, job.run / CACHE)
+        yield job, changed
 
 
 def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
@@ -180,6 +176,7 @@ def count_changes(before: Listing, after: Listing) -> int:
     return len(named(after) - named(before))
 
 
+@contextmanager
 def _begin(
     listing: Listing,
     sources: tuple[Path, Path],
@@ -191,18 +188,19 @@ def _begin(
     stop: StopRequest,
     started: float | None,
     before: Path | None = None,
-) -> Job:
+) -> Iterator[Job]:
     options = replace(options, features=from_anywhere(options.features))
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
     choices = choose(options, listing, machine)
     if choices.network is not None:
         build_network(choices.network, len(listing.classes), 3, choices.resolution)
-    run = create_run(out, force=force)
-    run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
     config = _config(sources, options, choices, machine, listing=listing, truth=truth)
-    run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
-    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes, started), show, stop, before)
+    with create_run(out, force=force) as run:
+        run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
+        run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
+        clock = Clock(run, choices.minutes, started)
+        yield Job(run, options, choices, listing, truth, clock, show, stop, before)
 
 
 def _config(
