@@ -13,7 +13,7 @@ from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Scores
 from curriculum_labeling.runs.csv_cells import safe_cell
 from curriculum_labeling.runs.directory import LEDGER, SUGGESTIONS, Run
 from curriculum_labeling.runs.kept import SCORES, read_scores
-from curriculum_labeling.runs.ledger import Ledger, history, write_csv, write_ledger
+from curriculum_labeling.runs.ledger import SUGGESTIONS_HEADER, Ledger, history, write_csv, write_ledger
 from curriculum_labeling.runs.outcome import Outcome
 from curriculum_labeling.runs.rows import Rows
 from curriculum_labeling.runs.suggest import Suggestion, suggest
@@ -86,4 +86,4 @@ def write_suggestions(
         )
         for one in found
     )
-    write_csv(path, ("path", "label", "confidence", "reason"), lines)
+    write_csv(path, SUGGESTIONS_HEADER, lines)
