@@ -19,7 +19,7 @@ ALLOWED = {
     "report": {"labels", "data", "runs"},
     "vision": {"labels", "pacing", "order", "curriculum", "data"},
     "runs": {"labels", "pacing", "curriculum", "data", "estimators", "vision", "__init__"},
-    "screen": {"data", "runs"},
+    "screen": {"data", "report", "runs"},
     "commands": {"data", "report", "runs", "screen", "vision"},
     "cli": {"arguments"},
     "arguments": {"commands", "demo", "experiments", "reproduce", "runs", "__init__"},
