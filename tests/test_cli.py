@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import pytest
 from PIL import Image
 
 from curriculum_labeling.cli import main
+from curriculum_labeling.runs.directory import Run
+from curriculum_labeling.vision import training
 
 QUICK = ["--passes", "0.5", "--validation", "none", "--step", "100", "--threads", "1"]
 
@@ -219,6 +222,24 @@ def test_a_finished_run_is_kept_without_force(finished, capsys):
     assert "nothing to resume" in capsys.readouterr().out
 
 
+def test_a_run_directory_that_another_process_has_taken_is_left_as_it_is(photos, capsys):
+    (photos / "run").mkdir()
+    with Run(photos / "run").locked():
+        assert "run is in use by another process" in refused(capsys, *fit(photos, *QUICK))
+        assert [path.name for path in (photos / "run").iterdir()] == [".lock"]
+
+
+def test_of_two_processes_that_begin_at_once_one_ends_well_and_one_is_refused(photos):
+    command = [sys.executable, "-m", "curriculum_labeling.cli", *fit(photos, *QUICK)]
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = {process.communicate(timeout=300)[1].strip(): process.returncode for process in both}
+    assert said.pop("") == 0
+    ((sentence, code),) = said.items()
+    assert code == 2
+    assert re.search("run (is in use by another process|already holds a)", sentence)
+    assert (photos / "run/report.html").is_file()
+
+
 SLOW = ["--passes", "8", "--validation", "2", "--step", "100", "--threads", "1"]
 
 
@@ -249,6 +270,16 @@ def test_a_stopped_run_resumes_to_the_very_same_result(undisturbed, tmp_path, nu
         assert (tmp_path / "run" / name).read_bytes() == (undisturbed / "run" / name).read_bytes(), name
 
 
+def test_damaged_weights_of_a_round_are_repaired_on_resume(photos):
+    assert main(fit(photos, *QUICK)) == 0
+    weights = photos / "run/rounds/0/model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:100])
+    (photos / "run/outcome.json").unlink()
+    assert main(["resume", str(photos / "run")]) == 0
+    assert weights.read_bytes() == whole
+
+
 def test_a_full_disk_is_told_and_the_run_resumes(photos):
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000));"
@@ -263,12 +294,44 @@ def test_a_full_disk_is_told_and_the_run_resumes(photos):
     assert (photos / "run/report.html").is_file()
 
 
+def test_a_training_that_diverges_is_one_sentence(photos, capsys, monkeypatch):
+    monkeypatch.setattr(training, "DIVERGED", 0.0)
+    said = refused(capsys, *fit(photos, *QUICK))
+    assert said.startswith("training diverged in round 0, epoch 1, at learning rate")
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("package", ["cyclopts", "yaml", "rich", "safetensors"])
+def test_a_package_that_is_not_installed_is_named_with_the_way_to_get_it(photos, package):
+    code = f"import sys; sys.modules[{package!r}] = None\nfrom curriculum_labeling.cli import main; sys.exit(main())"
+    core = subprocess.run([sys.executable, "-c", code, *fit(photos, *QUICK)], capture_output=True, text=True)
+    assert core.returncode == 2
+    assert core.stderr == f'This command needs {package}: pip install "curriculum-labeling[vision]".\n'
+    assert not (photos / "run").exists()
+
+
+def test_a_time_budget_counts_from_the_command_and_not_from_the_first_import(photos, monkeypatch):
+    seen = []
+    monkeypatch.setattr("curriculum_labeling.commands.run_fit", lambda *_, **known: seen.append(known["started"]) or 0)
+    before = time.monotonic()
+    assert main(fit(photos, *QUICK)) == 0
+    assert before <= seen[0] <= time.monotonic()
+
+
 def test_a_run_of_another_version_is_not_resumed(photos, capsys):
     assert main(fit(photos, *QUICK)) == 0
     (photos / "run/outcome.json").unlink()
     config = json.loads((photos / "run/config.json").read_text())
     (photos / "run/config.json").write_text(json.dumps({**config, "version": "0.0.0"}))
     assert "was begun with version 0.0.0" in refused(capsys, "resume", str(photos / "run"))
+
+
+def test_a_finished_run_of_another_version_still_suggests(photos, tmp_path):
+    assert main(fit(photos, *QUICK)) == 0
+    config = json.loads((photos / "run/config.json").read_text())
+    (photos / "run/config.json").write_text(json.dumps({**config, "version": "0.0.0"}))
+    assert main(["suggest", str(photos / "run"), "-n", "2", "--out", str(tmp_path / "next.csv")]) == 0
+    assert len(read_csv(tmp_path / "next.csv")) == 2
 
 
 def test_help_names_every_command(capsys):

@@ -12,6 +12,7 @@ import pytest
 
 from curriculum_labeling.cli import main
 from tests.test_cli import fit, lay_out, read_csv, refused
+from tests.vision.backbones.own_networks import save_onnx
 
 MODULE = '''
 import time, torch
@@ -81,6 +82,18 @@ def test_files_that_were_moved_are_not_embedded_again(photos, monkeypatch):
     probing = 2  # opening a backbone tries it on one image, once for the choices and once for the run
     assert sum(seen) <= probing
     assert len(json.loads((photos / "second/images.json").read_text())["labeled"]) == 13
+
+
+def test_a_relative_onnx_file_is_found_from_any_folder(photos, monkeypatch, tmp_path_factory):
+    save_onnx(photos / "colors.onnx")
+    assert main(fit(photos, "--features", "colors.onnx", "--threads", "1")) == 0
+    (photos / "run/outcome.json").unlink()
+    (photos / "fixed.csv").write_text("path,label\nunlabeled/0-0.png,blue\n")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert main(["resume", str(photos / "run")]) == 0
+    assert main(["suggest", str(photos / "run"), "-n", "2"]) == 0
+    command = ["fit", "--continue", str(photos / "run"), "--corrections", str(photos / "fixed.csv")]
+    assert main([*command, "--out", "second"]) == 0
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.5])

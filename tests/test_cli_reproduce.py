@@ -11,6 +11,7 @@ import pytest
 from curriculum_labeling.cli import main
 from curriculum_labeling.experiments.scales import SCALES
 from tests.experiments.layouts import TINY, write_cifar10
+from tests.vision.groups import said_at_the_end, start_group
 
 
 @pytest.fixture
@@ -108,3 +109,20 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(data, tmp_path):
     second = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, env=environment, timeout=300, check=False)
     assert second.returncode == 0
     assert "2 of 2 runs finished" in second.stdout
+
+
+def test_a_process_that_fails_under_torchrun_ends_all_of_them_with_its_sentence(data, tmp_path):
+    code = (
+        "import os, sys, torch; torch.set_num_threads(1)\n"
+        "from curriculum_labeling.cli import main\n"
+        "from curriculum_labeling.experiments.scales import SCALES\n"
+        "from tests.experiments.layouts import TINY\n"
+        "SCALES['cpu'] = TINY\n"
+        "if os.environ['RANK'] == '1': sys.argv[sys.argv.index('--data') + 1] += '/not-here'\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    codes, errors = said_at_the_end(start_group(2, "-c", code, *command("table-7", data, tmp_path / "out")))
+    assert codes == [2, 2]
+    assert errors[1].startswith("--data must hold CIFAR-10")
+    assert errors[0].startswith("Another process of this group of 2 has ended, and process 0 cannot go on")
+    assert not list((tmp_path / "out").glob("cells/*.json"))

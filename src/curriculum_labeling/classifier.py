@@ -24,32 +24,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from curriculum_labeling.estimators.calibration import fit_temperature
-from curriculum_labeling.estimators.checks import as_shares, check_estimator, check_finite, check_numbers, check_whole
-from curriculum_labeling.estimators.ensemble import COMBINES, name_of, round_weights, sum_weighted, weights_beyond_doubt
+from curriculum_labeling.estimators.checks import check_finite
+from curriculum_labeling.estimators.ensemble import name_of, round_weights, sum_weighted, weights_beyond_doubt
 from curriculum_labeling.estimators.gain import Gain, paired_gain, unmeasured
-from curriculum_labeling.estimators.learner import (
-    EstimatorLearner,
-    FineTuningLearner,
-    class_probabilities,
-    weight_parameter,
-)
+from curriculum_labeling.estimators.learner import EstimatorLearner, class_probabilities, weight_parameter
+from curriculum_labeling.estimators.options import read_options
 from curriculum_labeling.estimators.rounds import Course, Run, check_models, member_since, with_accuracies
 from curriculum_labeling.estimators.tables import as_table, count_rows, stack, take
 from curriculum_labeling.estimators.targets import UNLABELED, Targets, check_targets, read_targets
-from curriculum_labeling.estimators.validation import (
-    Checked,
-    check_validation,
-    folds,
-    one_standard_error_round,
-    read_validation_set,
-)
-from curriculum_labeling.estimators.weighting import Weighting
+from curriculum_labeling.estimators.validation import Checked, folds, one_standard_error_round, read_validation_set
 from curriculum_labeling.labels import FloatArray, IntArray, Labels
-from curriculum_labeling.pacing import BestPacing, Pacing, PercentilePacing, ThresholdPacing, shortened
-
-CRITERIA = ("percentile", "threshold", "k_best")
-NO_LIMIT = 1000  # rounds; a fixed threshold could go to and fro for ever
-DEFAULT_MAX_ITER = 10  # of criteria without an end of their own, as in SelfTrainingClassifier
+from curriculum_labeling.pacing import shortened
 
 
 def _estimator_has(*methods: str) -> Any:
@@ -197,7 +182,7 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
         **params
             Routed to `estimator.fit` where metadata routing is enabled.
         """
-        pacing, weighting = self._checked_options()
+        pacing, weighting = read_options(self)
         X, targets = self._read(X, y, X_unlabeled)
         check_targets(targets)
         own, fit_params = self._weights_and_params(X, count_rows(y), sample_weight, params)
@@ -350,44 +335,6 @@ class CurriculumLabelingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEsti
             return {}
         routed: dict[str, Any] = process_routing(self, method, **params).estimator[method]
         return routed
-
-    def _checked_options(self) -> tuple[Pacing, Weighting]:
-        """Every option checked once, before any work."""
-        check_estimator(self.estimator)
-        if self.criterion not in CRITERIA:
-            raise ValueError(f"criterion must be one of {', '.join(map(repr, CRITERIA))}, got {self.criterion!r}.")
-        if self.combine not in COMBINES:
-            raise ValueError(f"combine must be one of {', '.join(map(repr, COMBINES))}, got {self.combine!r}.")
-        if self.combine == "best" and self.validation is None:
-            raise ValueError("combine='best' needs held-out labels to judge by, got validation=None; try validation=5.")
-        check_numbers(step=self.step, threshold=self.threshold, labeled_weight=self.labeled_weight)
-        check_whole("k_best", self.k_best, 1)
-        if self.max_iter is not None and self.max_iter != "auto":
-            check_whole("max_iter", self.max_iter, 0)
-        if self.soft_labels and weight_parameter(self.estimator) is None:
-            raise ValueError(
-                f"soft_labels needs an estimator whose fit takes sample_weight, got {type(self.estimator).__name__};"
-                " use soft_labels=False."
-            )
-        if not self.reinitialize:
-            FineTuningLearner.check(self.estimator)
-        check_validation(self.validation)
-        weighting = Weighting(self.labeled_weight, bool(self.match_classes), bool(self.weigh_by_margin))
-        return self._pacing(), weighting
-
-    def _pacing(self) -> Pacing:
-        balance: Any = self.balance if isinstance(self.balance, str) else as_shares("balance", self.balance)
-        most: dict[Any, int] = {"auto": DEFAULT_MAX_ITER, None: NO_LIMIT, 0: 1}
-        rounds = most[self.max_iter] if self.max_iter in most else int(self.max_iter)  # type: ignore[arg-type]
-        if self.criterion == "threshold":
-            return ThresholdPacing(self.threshold, rounds, balance, strict=True)
-        if self.criterion == "k_best":
-            return BestPacing(self.k_best, rounds, balance)
-        if self.percentiles is not None:
-            pacing = PercentilePacing(as_shares("percentiles", self.percentiles), balance)
-        else:
-            pacing = PercentilePacing.by(self.step, balance=balance)
-        return PercentilePacing(pacing.percentiles[: None if self.max_iter == "auto" else rounds], balance)
 
     def _read(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, Targets]:
         """One table and what is known of its rows."""

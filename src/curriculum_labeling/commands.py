@@ -37,9 +37,10 @@ def run_fit(
     unlabeled: Path | None,
     out: Path,
     options: FitOptions,
-    force: bool,
-    before: Path | None,
-    corrections: Path | None,
+    *,
+    force: bool = False,
+    before: Path | None = None,
+    corrections: Path | None = None,
     started: float | None = None,
 ) -> int:
     """`curriculum fit`; the time of the run counts from `started`."""
@@ -52,15 +53,20 @@ def run_fit(
         if before is None:
             assert labeled is not None
             assert unlabeled is not None
-            job = begin(labeled, unlabeled, out, options, force=force, show=show, stop=stop, started=started)
-        else:
-            sources = None if labeled is None or unlabeled is None else (labeled, unlabeled)
-            job, changed = continue_run(
-                before, corrections, sources, out, options, force=force, show=show, stop=stop, started=started
-            )
+            with begin(labeled, unlabeled, out, options, force=force, show=show, stop=stop, started=started) as job:
+                return plan_and_finish(console, job)
+        sources = None if labeled is None or unlabeled is None else (labeled, unlabeled)
+        with continue_run(
+            before, corrections, sources, out, options, force=force, show=show, stop=stop, started=started
+        ) as (job, changed):
             console.print(f"New or corrected labels since {escape(str(before))}: {changed:,}.", soft_wrap=True)
-        screen.show_plan(console, job, estimate_seconds(job.choices, job.listing))
-        return finish(console, job)
+            return plan_and_finish(console, job)
+
+
+def plan_and_finish(console: Console, job: Job) -> int:
+    """Show what will be done, then do it."""
+    screen.show_plan(console, job, estimate_seconds(job.choices, job.listing))
+    return finish(console, job)
 
 
 def run_resume(console: Console, folder: Path) -> int:
@@ -72,22 +78,21 @@ def run_resume(console: Console, folder: Path) -> int:
         console.print(f"{escape(str(folder))} is finished; there is nothing to resume.", soft_wrap=True)
         return 0
     allow_own_modules(run.read(CONFIG).get("backbone"))
-    with stop_request() as stop, screen.progress_of(console) as show:
+    with run.locked(), stop_request() as stop, screen.progress_of(console) as show:
         return finish(console, reopen(folder, show=show, stop=stop))
 
 
 def finish(console: Console, job: Job) -> int:
-    """Run a fit to its end, or to an orderly stop."""
+    """Run a fit, whose run is locked, to its end or to an orderly stop."""
     job = replace(job, announce=screen.announce_to(console))
-    with job.run.locked():
-        try:
-            outcome = fit(job)
-            report = write_report(job.run.folder)
-        except KeyboardInterrupt:
-            job.clock.save()
-            again = shlex.join(["curriculum", "resume", str(job.run.folder)])
-            console.print(f"Stopped, nothing is lost. Go on with: {escape(again)}", soft_wrap=True)
-            return INTERRUPTED
+    try:
+        outcome = fit(job)
+        report = write_report(job.run.folder)
+    except KeyboardInterrupt:
+        job.clock.save()
+        again = shlex.join(["curriculum", "resume", str(job.run.folder)])
+        console.print(f"Stopped, nothing is lost. Go on with: {escape(again)}", soft_wrap=True)
+        return INTERRUPTED
     screen.show_outcome(console, job, outcome, report)
     return 0
 

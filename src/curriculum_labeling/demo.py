@@ -40,7 +40,7 @@ def run_demo(console: Console, out: Path, force: bool) -> int:
     chosen = ["--passes", f"{PASSES:g}", "--validation", "2", "--step", "33.4", "--truth", str(truth)]
     command = ["curriculum", "fit", str(labeled), str(unlabeled), "--out", str(out / "run"), *chosen]
     console.print(f"Now running: {escape(shlex.join(command))}", soft_wrap=True)
-    return run_fit(console, labeled, unlabeled, out / "run", options, False, None, None)
+    return run_fit(console, labeled, unlabeled, out / "run", options)
 
 
 def write_digits(images: Images, folder: Path) -> tuple[Path, Path, Path]:

@@ -12,22 +12,16 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from curriculum_labeling.data.check import DataCheck
+from curriculum_labeling.report import wording
 from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.fit import Job
 from curriculum_labeling.runs.outcome import Outcome
 from curriculum_labeling.runs.stages import Show, Stage
 
 
-def duration(seconds: float | None) -> str:
-    """Seconds as people say them: 45 s, 3 min 20 s, 2 h 5 min."""
-    if seconds is None:
-        return ""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+def duration(seconds: float) -> str:
+    """A duration as the report words it, with spaces that a log can be searched for."""
+    return wording.duration(seconds).replace(wording.SPACE, " ")
 
 
 def show_plan(console: Console, job: Job, seconds: float | None) -> None:

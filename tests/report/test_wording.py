@@ -23,7 +23,16 @@ def test_a_share_that_is_not_a_number_is_a_dash():
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.42, "0.4 s"), (59.6, "1 min 0 s"), (45, "45 s"), (200, "3 min 20 s"), (7325, "2 h 2 min"), (None, "–")],
+    [
+        (0.42, "0.4 s"),
+        (45, "45 s"),
+        (59.6, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (599, "9 min 59 s"),
+        (605, "10 min"),
+        (7325, "2 h 2 min"),
+        (None, "–"),
+    ],
 )
 def test_seconds_read_like_a_clock(seconds, text):
     assert plain(duration(seconds)) == text

@@ -1,32 +1,32 @@
 """Time divided among trainings."""
 
 from curriculum_labeling.runs.clock import LAST_SECONDS, Clock, Work
-from curriculum_labeling.runs.directory import create_run
+from curriculum_labeling.runs.directory import Run
 
 
 def test_the_time_left_is_shared_by_weight(tmp_path):
-    clock = Clock(create_run(tmp_path), minutes=10)
+    clock = Clock(Run(tmp_path), minutes=10)
     ahead = [Work("a", 1, 0), Work("b", 3, 0)]
     steps = clock.plan(ahead, 0.1, 64, most=10**9)
     assert abs(steps - (600 - LAST_SECONDS) / 4 / 0.1) < 20
 
 
 def test_scoring_is_paid_from_the_same_time(tmp_path):
-    clock = Clock(create_run(tmp_path), minutes=10)
+    clock = Clock(Run(tmp_path), minutes=10)
     without, with_scoring = (clock.plan([Work("a", 1, n)], 0.1, 64, 10**9) for n in (0, 100_000))
     assert with_scoring < without
 
 
 def test_small_sets_are_not_trained_on_for_ever(tmp_path):
-    assert Clock(create_run(tmp_path), minutes=1000).plan([Work("a", 1, 0)], 0.01, 64, most=50) == 50
+    assert Clock(Run(tmp_path), minutes=1000).plan([Work("a", 1, 0)], 0.01, 64, most=50) == 50
 
 
 def test_a_time_that_is_up_still_gives_one_step(tmp_path):
-    assert Clock(create_run(tmp_path), minutes=0.01).plan([Work("a", 1, 0)], 10.0, 64, most=50) == 1
+    assert Clock(Run(tmp_path), minutes=0.01).plan([Work("a", 1, 0)], 10.0, 64, most=50) == 1
 
 
 def test_steps_and_seconds_survive_a_restart(tmp_path):
-    run = create_run(tmp_path)
+    run = Run(tmp_path)
     clock = Clock(run, minutes=1)
     clock.fix("a", 17)
     again = Clock(run, minutes=1)

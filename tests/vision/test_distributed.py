@@ -14,6 +14,7 @@ from curriculum_labeling import curriculum
 from curriculum_labeling.labels import Labels
 from curriculum_labeling.vision.distributed import Group, current_group, processes, share
 from curriculum_labeling.vision.shared_norm import SharedBatchNorm
+from tests.vision.groups import said_at_the_end, start_group
 from tests.vision.small import same_weights
 from tests.vision.together import SIZES, Fixed
 
@@ -106,6 +107,16 @@ def test_shares_are_disjoint_complete_and_even(n, parts):
     assert list(np.concatenate(shares)) == list(range(n))
     sizes = [len(one) for one in shares]
     assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(("failing", "waiting"), [(0, "from_first"), (1, "add"), (1, "gather")])
+def test_a_process_that_fails_ends_the_whole_group(failing, waiting):
+    codes, errors = said_at_the_end(start_group(2, "-m", "tests.vision.parted", str(failing), waiting))
+    assert codes == [1, 1]
+    assert errors[failing] == "ValueError: this process has had enough"
+    assert f"Another process of this group of 2 has ended, and process {1 - failing} cannot" in errors[1 - failing]
+    assert errors[1 - failing].startswith("LostProcessError: ")
+    assert len(errors[1 - failing].splitlines()) == 1
 
 
 def test_without_torchrun_a_process_is_a_group_of_one(monkeypatch):

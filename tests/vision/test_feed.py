@@ -1,12 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
 from curriculum_labeling.labels import Labels
+from curriculum_labeling.vision import draws
 from curriculum_labeling.vision import feed as feeds
 from curriculum_labeling.vision.batches import Batches
 from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.feed import Feed
+from curriculum_labeling.vision.mixup import draw_mixup
+from curriculum_labeling.vision.objective import cross_entropy, targets_of
 from curriculum_labeling.vision.recipe import build_recipe
 from curriculum_labeling.vision.whitening import fit_standardization
 from tests.vision.small import colors, labels_of, settings
@@ -15,10 +21,10 @@ IMAGES = colors(count=31)
 PREPROCESSING = fit_standardization(IMAGES.pixels.transpose(0, 3, 1, 2), np.arange(31))
 
 
-def feed(group=Group(), labels=None, **changes):  # noqa: B008  (a frozen dataclass)
+def feed(group=Group(), given=None, **changes):  # noqa: B008  (a frozen dataclass)
     config = settings(augmentation="heavy", **changes)
-    labels = labels_of(IMAGES, np.arange(31)) if labels is None else labels
-    batches = Batches(labels, config.batch_size, 5, config.labeled_share)
+    given = labels_of(IMAGES, np.arange(31)) if given is None else given
+    batches = Batches(given, config.batch_size, 5, config.labeled_share)
     recipe = build_recipe("heavy")
     return Feed(IMAGES.pixels, batches, config, 3, recipe, PREPROCESSING, torch.device("cpu"), group)
 
@@ -77,36 +83,75 @@ def test_pixels_augmented_at_once_are_bounded(monkeypatch):
 
 
 def test_a_process_without_rows_reads_no_further_than_others_may():
-    one = feed(Group(0, 3), labels=Labels.of([1], [0]))
+    one = feed(Group(0, 3), given=Labels.of([1], [0]))
     first = next(one.steps(0, 1000))
     assert [len(batch.images) for batch in first] == [0]
     assert len(one._read_run(0, 1000)) == feeds.MOST_STEPS
 
 
 def test_an_error_while_reading_ahead_reaches_the_trainer():
-    broken = feed(labels=Labels.of([31], [0]))
+    broken = feed(given=Labels.of([31], [0]))
     with pytest.raises(IndexError, match="out of bounds"):
         list(broken.steps(0, 1))
 
 
 def test_a_row_is_augmented_anew_in_every_epoch():
     rows = Labels.of([4], [1])
-    (first,), (second,) = (prepared(feed(labels=rows), number) for number in (0, 1))
+    (first,), (second,) = (prepared(feed(given=rows), number) for number in (0, 1))
     assert not torch.equal(first.images, second.images)
 
 
 def test_a_label_that_comes_twice_in_one_step_is_augmented_twice():
     labels = Labels(np.arange(9), np.zeros(9, int), 1, np.ones(9), np.zeros(9, int), np.zeros(9))
-    one = feed(labels=labels, labeled_share=0.5, batch_size=8)
+    one = feed(given=labels, labeled_share=0.5, batch_size=8)
     (batch,) = prepared(one, 0)
     first, second, *_ = np.flatnonzero(one.batches.step(0).positions == 0)
     assert not torch.equal(batch.images[first], batch.images[second])
 
 
-def test_mixed_targets_are_mixed_as_the_images_are():
-    (batch,) = prepared(feed(mixup=1.0), 0)
+def drawn(one, number):
+    """The mixup of a step: the weight of an image, and who its partner is."""
+    key = draws.key(one.batches.seed, "mixup", number)
+    mixup = draw_mixup(len(one.batches.step(number)), key=key, alpha=one.config.mixup)
+    assert 0.05 < mixup.weight < 0.95
+    return mixup.weight, mixup.partners
+
+
+@pytest.mark.parametrize("number", [0, 2, 3])
+def test_images_and_targets_are_mixed_with_those_of_their_partners(number):
+    one = feed(mixup=1.0)
+    (batch,), (plain,) = prepared(one, number), prepared(feed(), number)
+    weight, partners = drawn(one, number)
+    for mixed, x in ((batch.images, plain.images), (batch.targets, plain.targets)):
+        assert torch.allclose(mixed, weight * x + (1 - weight) * x[partners], atol=1e-6)
     assert batch.targets.sum(dim=1).numpy() == pytest.approx(np.ones(len(batch.targets)))
     assert (batch.targets.max(dim=1).values < 1).any()
+
+
+def test_an_image_of_all_the_weight_stays_as_it_is():
+    one = feed(mixup=1.0)
+    (piece,), (plain,) = one.read(0), prepared(feed(), 0)
+    batch = one.prepare(replace(piece, weight=1.0))
+    assert torch.equal(batch.images, plain.images)
+    assert torch.equal(batch.targets, plain.targets)
+
+
+@pytest.mark.parametrize("kind", ["hard", "soft"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_of_a_mixed_batch_is_the_weighted_sum_of_two_losses(kind, smoothing):
+    rng = np.random.default_rng(0)
+    labels = Labels(
+        np.arange(31), IMAGES.labels, 4, rng.uniform(0.5, 0.6, 31), (IMAGES.labels + 1) % 3, np.full(31, 0.3)
+    )
+    options = {"mixup": 1.0, "smoothing": smoothing, "labels": kind}
+    one = feed(given=labels, **options)
+    (batch,) = prepared(one, 0)
+    logits, (weight, partners) = torch.randn(len(batch.images), 3), drawn(one, 0)
+    targets = targets_of(labels, one.batches.step(0).positions, 3, kind=kind)
+    targets = targets.argmax(dim=1) if kind == "hard" else targets
+    expected = weight * functional.cross_entropy(logits, targets, label_smoothing=smoothing)
+    expected += (1 - weight) * functional.cross_entropy(logits, targets[partners], label_smoothing=smoothing)
+    assert torch.allclose(cross_entropy(lambda _: logits, batch), expected)
 
 
 def test_statistics_are_unmixed_training_images_of_one_epoch():

@@ -5,14 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from curriculum_labeling.vision import draws
-from curriculum_labeling.vision.mixup import (
-    Mixup,
-    draw_mixup,
-    mix,
-    mixed_cross_entropy,
-    soft_cross_entropy,
-    soft_targets,
-)
+from curriculum_labeling.vision.mixup import draw_mixup, soft_targets
 
 CLASSES = torch.tensor([0, 2, 1, 2])
 
@@ -42,24 +35,6 @@ def test_every_image_is_someones_partner(size, key):
     assert 0 <= drawn.weight <= 1
 
 
-def test_images_are_mixed_with_their_partners():
-    images = torch.rand(4, 3, 8, 8)
-    partners = torch.tensor([1, 2, 3, 0])
-    assert torch.allclose(mix(images, Mixup(0.3, partners)), 0.3 * images + 0.7 * images[partners])
-    assert torch.equal(mix(images, Mixup(1.0, partners)), images)
-
-
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_mixed_loss_is_the_weighted_sum_of_two_losses(soft, smoothing):
-    logits, partners = torch.randn(4, 3), torch.tensor([3, 0, 1, 2])
-    targets = torch.softmax(torch.randn(4, 3), dim=1) if soft else CLASSES
-    expected = 0.3 * torch.nn.functional.cross_entropy(logits, targets, label_smoothing=smoothing)
-    expected += 0.7 * torch.nn.functional.cross_entropy(logits, targets[partners], label_smoothing=smoothing)
-    found = mixed_cross_entropy(logits, targets, Mixup(0.3, partners), smoothing=smoothing)
-    assert torch.allclose(found, expected)
-
-
 def test_smoothed_targets_keep_their_sum():
     found = soft_targets(CLASSES, 3, smoothing=0.3)
     assert torch.allclose(found[0], torch.tensor([0.8, 0.1, 0.1]))
@@ -67,25 +42,8 @@ def test_smoothed_targets_keep_their_sum():
     assert torch.equal(soft_targets(CLASSES, 3).argmax(dim=1), CLASSES)
 
 
-def test_soft_cross_entropy_of_hard_targets_is_the_usual_one():
-    logits = torch.randn(4, 3)
-    expected = torch.nn.functional.cross_entropy(logits, CLASSES)
-    assert torch.allclose(soft_cross_entropy(logits, soft_targets(CLASSES, 3)), expected)
-
-
-def test_class_weights_scale_the_loss_of_their_class():
-    logits, targets = torch.randn(4, 3), soft_targets(CLASSES, 3)
-    weights = torch.tensor([1.0, 0.0, 0.0])
-    expected = -torch.log_softmax(logits, dim=1)[0, 0] / 4
-    assert torch.allclose(soft_cross_entropy(logits, targets, weights=weights), expected)
-
-
 def test_faults_are_named():
     with pytest.raises(ValueError, match=r"alpha must be above 0, got 0; leave mixup out"):
         draw_mixup(3, key=0, alpha=0)
-    with pytest.raises(TypeError, match=r"values must be floats to be mixed, got torch.int64; turn classes"):
-        mix(CLASSES, Mixup(0.5, torch.arange(4)))
-    with pytest.raises(ValueError, match=r"one entry per partner, got 4 for 3"):
-        mix(torch.rand(4, 2), Mixup(0.5, torch.arange(3)))
     with pytest.raises(ValueError, match=r"smoothing must be from 0 to 1, got 2"):
         soft_targets(CLASSES, 3, smoothing=2)

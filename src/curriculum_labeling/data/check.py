@@ -24,42 +24,17 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class DataCheck:
-    """What was found in the labeled and unlabeled images.
+class DataCheck(Findings):
+    """What was found in the labeled and unlabeled images, and what it means.
 
     Parameters
     ----------
-    classes, class_counts : tuples
-        Class names and how many labels each has.
-    unreadable : tuple of (path, reason)
-        Files that are not among the rows.
-    exact, groups : int arrays of shape (N,)
-        The lowest row with the same pixels, and with nearly the same picture: rows of one group number are
-        duplicates, which a validation split keeps on one side.
-    leaked : tuple of Pair
-        Unlabeled rows (`row`) that repeat a labeled one (`other`).
-    conflicts : tuple of Pair
-        Labeled rows of one picture and two classes.
-    small_images, long_images : int arrays
-        Rows under 16 pixels, or more than four times as long as wide; empty where sizes are not known.
-    foreign : int array
-        Unlabeled rows flagged as unlike anything labeled.
     foreign_scores : float array of shape (N,)
         From 0 to 1, flagged from 0.99; 0 for labeled rows.
     errors, warnings : tuples of str
         One sentence each; training must not start while there are errors.
     """
 
-    classes: tuple[str, ...]
-    class_counts: tuple[int, ...]
-    unreadable: tuple[tuple[str, str], ...]
-    exact: IntArray
-    groups: IntArray
-    leaked: tuple[Pair, ...]
-    conflicts: tuple[Pair, ...]
-    small_images: IntArray
-    long_images: IntArray
-    foreign: IntArray
     foreign_scores: NDArray[np.float64]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -142,9 +117,8 @@ def check_data(
         long_images=long,
         foreign=unlabeled[foreign.flagged],
     )
-    found = {field.name: getattr(findings, field.name) for field in fields(findings)}
     return DataCheck(
-        **found,
+        **vars(findings),
         foreign_scores=scores,
         errors=write_errors(findings, images),
         warnings=write_warnings(findings, images, len(unlabeled)),

@@ -17,7 +17,26 @@ SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """The facts behind the sentences; DataCheck says what each is."""
+    """The facts behind the sentences.
+
+    Parameters
+    ----------
+    classes, class_counts : tuples
+        Class names and how many labels each has.
+    unreadable : tuple of (path, reason)
+        Files that are not among the rows.
+    exact, groups : int arrays of shape (N,)
+        The lowest row with the same pixels, and with nearly the same picture: rows of one group number are
+        duplicates, which a validation split keeps on one side.
+    leaked : tuple of Pair
+        Unlabeled rows (`row`) that repeat a labeled one (`other`).
+    conflicts : tuple of Pair
+        Labeled rows of one picture and two classes.
+    small_images, long_images : int arrays
+        Rows under 16 pixels, or more than four times as long as wide; empty where sizes are not known.
+    foreign : int array
+        Unlabeled rows flagged as unlike anything labeled.
+    """
 
     classes: tuple[str, ...]
     class_counts: tuple[int, ...]

@@ -9,20 +9,8 @@ import numpy as np
 
 from curriculum_labeling.labels import FloatArray, IntArray
 from curriculum_labeling.report.files import column, read_table
+from curriculum_labeling.runs.ledger import HEADER, SUGGESTIONS_HEADER
 
-LEDGER = (
-    "path",
-    "label",
-    "confidence",
-    "runner_up",
-    "runner_up_confidence",
-    "probability",
-    "first_round",
-    "flips",
-    "foreign",
-    "duplicate_of",
-)
-SUGGESTIONS = ("path", "label", "confidence", "reason")
 NEVER = -1
 
 
@@ -61,7 +49,7 @@ class Suggestion:
 
 def read_ledger(path: Path, paths: tuple[str, ...], unlabeled: IntArray, classes: tuple[str, ...]) -> Ledger | None:
     """The ledger, whatever the order of its lines; None where it was not written."""
-    lines = read_table(path, LEDGER)
+    lines = read_table(path, HEADER)
     if lines is None:
         return None
     place = {paths[row]: i for i, row in enumerate(unlabeled)}
@@ -93,7 +81,7 @@ def read_ledger(path: Path, paths: tuple[str, ...], unlabeled: IntArray, classes
 
 def read_suggestions(path: Path) -> tuple[Suggestion, ...]:
     """What to label next, in the order of the file; nothing where it was not written."""
-    lines = read_table(path, SUGGESTIONS) or []
+    lines = read_table(path, SUGGESTIONS_HEADER) or []
     confidence = column(path, lines, "confidence", empty=np.nan)
     return tuple(
         Suggestion(line["path"], line["label"], float(sure), line["reason"])

@@ -51,7 +51,7 @@ def several(number: int, one: str, many: str | None = None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """200 as 3 min 20 s; less than ten seconds with a decimal."""
+    """200 as 3 min 20 s; less than ten seconds with a decimal, from ten minutes on without seconds."""
     if seconds is None or not math.isfinite(seconds):
         return UNKNOWN
     if seconds < 9.95:
@@ -60,4 +60,6 @@ def duration(seconds: float | None) -> str:
     hours, minutes = divmod(minutes, 60)
     if hours:
         return f"{hours:,}{SPACE}h {minutes}{SPACE}min"
+    if minutes >= 10:
+        return f"{minutes}{SPACE}min"
     return f"{minutes}{SPACE}min {rest}{SPACE}s" if minutes else f"{rest}{SPACE}s"

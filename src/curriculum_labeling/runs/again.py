@@ -11,14 +11,14 @@ from curriculum_labeling.runs.fit import check_rows, choose_way, load_images
 from curriculum_labeling.runs.kept import SCORES, read_scores
 from curriculum_labeling.runs.ledger import history
 from curriculum_labeling.runs.stages import show_nothing
-from curriculum_labeling.runs.start import reopen
+from curriculum_labeling.runs.start import read_job
 from curriculum_labeling.runs.stopping import StopRequest
 from curriculum_labeling.runs.tables import suggest_rows, write_suggestions
 
 
 def suggest_again(run: Run, number: int, out: Path | None) -> tuple[Path, int]:
     """Write that many suggestions; where they went, and how many there are."""
-    job = reopen(run.folder, show=show_nothing, stop=StopRequest())
+    job = read_job(run, show=show_nothing, stop=StopRequest())
     images = load_images(job)
     _, features = choose_way(job, images)
     rows = check_rows(job, images, features)

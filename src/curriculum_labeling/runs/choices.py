@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -84,6 +85,11 @@ def choose(options: FitOptions, listing: Listing, machine: Machine) -> Choices:
         device=machine.device,
         reasons=reasons,
     )
+
+
+def from_anywhere(features: str) -> str:
+    """--features as it may be said in any folder: the path of a file becomes absolute."""
+    return os.path.abspath(features) if features.lower().endswith(".onnx") else features
 
 
 def typical_side(listing: Listing) -> int:

@@ -5,7 +5,6 @@ It is the database of a run. Every file is written whole or not at all, and read
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.locks import attempt
 
 FORMAT = 1
 CONFIG, IMAGES, CHECK, HELD_OUT, OUTCOME = "config.json", "images.json", "check.json", "held_out.json", "outcome.json"
@@ -70,51 +70,79 @@ class Run:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep others from writing here; the lock of a process that died is free by itself."""
-        with open(self / LOCK, "ab") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+        with attempt(self / LOCK) as taken:
+            if not taken:
                 raise RunError(
                     f"{self.folder} is in use by another process; wait for it, or choose another folder with --out."
-                ) from error
+                )
             yield
 
 
-def create_run(folder: Path, *, force: bool = False) -> Run:
-    """A new, empty run directory; an existing one is replaced only by force, and nothing else ever is."""
+@contextmanager
+def create_run(folder: Path, *, force: bool = False) -> Iterator[Run]:
+    """A new, empty run directory, locked while the block lasts.
+
+    An existing run is replaced only by force, and nothing else ever is. The lock comes before
+    anything else that is written, and what is there is judged under it: of two processes that begin
+    at once, one is told so.
+    """
     if folder.exists() and not folder.is_dir():
         raise RunError(f"--out must be a folder, got {folder}, which is a file.")
+    names = os.listdir(folder) if folder.is_dir() else []
+    if names and LOCK not in names:
+        raise _other_files(folder)
     run = Run(folder)
-    if folder.is_dir() and any(folder.iterdir()):
-        if run.has(CONFIG) and not run.has(CHECK) and not run.finished:
-            _clear_but_cache(run)
-            return run
-        if not (run.has(CONFIG) or (folder / LOCK).exists()):
-            raise RunError(f"--out must be a new or empty folder, got {folder}, which holds other files.")
-        if not force:
-            state = "a finished run" if run.finished else "an unfinished run"
-            again = "" if run.finished else f" go on with `curriculum resume {folder}`,"
-            raise RunError(f"{folder} already holds {state};{again} choose another --out, or replace it with --force.")
-        with run.locked():
-            shutil.rmtree(folder)
-    check_writable(folder)
-    return run
-
-
-def _clear_but_cache(run: Run) -> None:
-    """A run that never came past its data check has learned nothing yet; decoded images may stay."""
-    with run.locked():
-        for path in run.folder.iterdir():
-            if path.is_file() and path.name != LOCK:
-                path.unlink()
-
-
-def check_writable(folder: Path) -> None:
-    """Make the folder and write to it once, so that a full or read-only disk shows before any long work."""
-    try:
+    with _told_if_not_writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / ".writable", b"\0" * 4096)
-        os.unlink(folder / ".writable")
+        (folder / LOCK).touch()
+    with run.locked():
+        _make_room(run, force)
+        with _told_if_not_writable(folder):
+            write_atomically(folder / ".writable", b"\0" * 4096)
+            os.unlink(folder / ".writable")
+        yield run
+
+
+def _make_room(run: Run, force: bool) -> None:
+    """Clear what may be cleared, and refuse the rest."""
+    if not run.has(CONFIG):
+        # Hidden files are what a process leaves that is killed before its first file is whole.
+        if any(not name.startswith(".") for name in os.listdir(run.folder)):
+            raise _other_files(run.folder)
+    elif not run.has(CHECK) and not run.finished:
+        # A run that never came past its data check has learned nothing yet; decoded images may stay.
+        _clear(run, folders=False)
+    elif force:
+        _clear(run, folders=True)
+    else:
+        state = "a finished run" if run.finished else "an unfinished run"
+        again = "" if run.finished else f" go on with `curriculum resume {run.folder}`,"
+        raise RunError(f"{run.folder} already holds {state};{again} choose another --out, or replace it with --force.")
+
+
+def _clear(run: Run, *, folders: bool) -> None:
+    """Remove all but the lock, which is held: without it, two processes would lock two files of one name.
+
+    Folders go first and the configuration last, so that a kill leaves what can be cleared again.
+    """
+    paths = list(run.folder.iterdir())
+    inner = [path for path in paths if path.is_dir() and not path.is_symlink()]
+    for path in inner if folders else ():
+        shutil.rmtree(path)
+    for path in sorted(set(paths) - set(inner), key=lambda path: path.name == CONFIG):
+        if path.name != LOCK:
+            path.unlink()
+
+
+def _other_files(folder: Path) -> RunError:
+    return RunError(f"--out must be a new or empty folder, got {folder}, which holds other files.")
+
+
+@contextmanager
+def _told_if_not_writable(folder: Path) -> Iterator[None]:
+    """So that a full or read-only disk shows before any long work."""
+    try:
+        yield
     except OSError as error:
         raise RunError(f"--out must be a folder that can be written to, got {folder}: {error.strerror}.") from error
 

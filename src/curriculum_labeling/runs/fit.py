@@ -206,13 +206,10 @@ def run_courses(job: Job, way: Way, courses: list[Course], rows: Rows) -> tuple[
 
 
 def keep_round(job: Job, way: Way, found: Round, rows: Rows) -> None:
-    """Weights and numbers of a round."""
-    folder = job.run.round_folder(found.number)
-    weights = folder / "model.safetensors"
+    """Weights and numbers of a round; written anew on resume, so that a damaged file does not stay."""
     model = found.model.model  # type: ignore[attr-defined]
-    if not weights.is_file():
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in way.tensors(model).items()}
-        write_atomically(weights, save(tensors))
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in way.tensors(model).items()}
+    write_atomically(job.run.round_folder(found.number) / "model.safetensors", save(tensors))
     record = records.round_record(found, rows.unlabeled, rows.truth, len(rows.images.classes))
     record |= {"seconds": getattr(model, "seconds", 0.0), "passes": getattr(model, "passes", None)}
     job.run.write(f"rounds/{found.number}/metrics.json", record)

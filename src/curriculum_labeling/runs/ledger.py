@@ -26,6 +26,7 @@ HEADER = (
     "foreign",
     "duplicate_of",
 )
+SUGGESTIONS_HEADER = ("path", "label", "confidence", "reason")
 
 
 @dataclass(frozen=True, eq=False)

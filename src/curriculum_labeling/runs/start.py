@@ -6,18 +6,19 @@ import os
 import platform
 import shlex
 import sys
-from dataclasses import asdict, fields
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, fields, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 import curriculum_labeling
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import PercentilePacing
-from curriculum_labeling.runs.choices import Choices, Machine, choose
+from curriculum_labeling.runs.choices import Choices, Machine, choose, from_anywhere
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.directory import CONFIG, FORMAT, Run, RunError, create_run, open_run
 from curriculum_labeling.runs.fit import CACHE, Job
@@ -51,12 +52,13 @@ def begin(
     show: Show,
     stop: StopRequest,
     started: float | None = None,
-) -> Job:
-    """A new run: everything that can be refused is refused here, before any long work."""
+) -> AbstractContextManager[Job]:
+    """A new run, locked while the block lasts: everything that can be refused is refused before any long work."""
     listing = list_sources(labeled, unlabeled)
-    return _begin(listing, (labeled, unlabeled), out, options, force, show, stop, started=started)
+    return _begin(listing, (labeled, unlabeled), out, options, force=force, show=show, stop=stop, started=started)
 
 
+@contextmanager
 def continue_run(
     before: Path,
     corrections: Path | None,
@@ -68,8 +70,8 @@ def continue_run(
     show: Show,
     stop: StopRequest,
     started: float | None = None,
-) -> tuple[Job, int]:
-    """A new run that takes over the images and features of another, with new or corrected labels.
+) -> Iterator[tuple[Job, int]]:
+    """A new run, locked as any, that takes over the images and features of another, with new or corrected labels.
 
     Labels come from the folders as they are now, or from the run before where those are gone;
     corrections are put on top, and options left open are those of the run before. Every round starts
@@ -93,14 +95,28 @@ def continue_run(
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
     options = merge_options(options, read_options(config["options"]))
-    job = _begin(listing, sources, out, options, force, show, stop, before.resolve(), started)
-    _link_cache(old / CACHE, job.run / CACHE)
-    return job, changed
+    begun = _begin(
+        listing, sources, out, options, force=force, show=show, stop=stop, started=started, before=before.resolve()
+    )
+    with begun as job:
+        _link_cache(old / CACHE, job.run / CACHE)
+        yield job, changed
 
 
 def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
-    """A run that was stopped, as it was when it began."""
+    """A run that was stopped, to be finished by the version that began it."""
     run = open_run(folder)
+    begun = run.read(CONFIG).get("version")
+    if begun != curriculum_labeling.__version__:
+        raise RunError(
+            f"{folder} was begun with version {begun}, and this is {curriculum_labeling.__version__}; "
+            "finish it with that version, or fit again with another --out."
+        )
+    return read_job(run, show=show, stop=stop)
+
+
+def read_job(run: Run, *, show: Show, stop: StopRequest) -> Job:
+    """A run as it was when it began."""
     config = run.read(CONFIG)
     try:
         options = read_options(config["options"])
@@ -108,11 +124,6 @@ def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
         truth, before = config["truth"], config["continued_from"]
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
-    if config.get("version") != curriculum_labeling.__version__:
-        raise RunError(
-            f"{folder} was begun with version {config.get('version')}, and this is "
-            f"{curriculum_labeling.__version__}; finish it with that version, or fit again with another --out."
-        )
     listing = read_listing(run)
     found = None if truth is None else np.array(truth, dtype=np.int64)
     earlier = None if before is None else Path(before)
@@ -165,27 +176,31 @@ def count_changes(before: Listing, after: Listing) -> int:
     return len(named(after) - named(before))
 
 
+@contextmanager
 def _begin(
     listing: Listing,
     sources: tuple[Path, Path],
     out: Path,
     options: FitOptions,
+    *,
     force: bool,
     show: Show,
     stop: StopRequest,
+    started: float | None,
     before: Path | None = None,
-    started: float | None = None,
-) -> Job:
+) -> Iterator[Job]:
+    options = replace(options, features=from_anywhere(options.features))
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
     choices = choose(options, listing, machine)
     if choices.network is not None:
         build_network(choices.network, len(listing.classes), 3, choices.resolution)
-    run = create_run(out, force=force)
-    run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
-    config = _config(sources, options, choices, machine, listing, truth)
-    run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
-    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes, started), show, stop, before)
+    config = _config(sources, options, choices, machine, listing=listing, truth=truth)
+    with create_run(out, force=force) as run:
+        run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
+        run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
+        clock = Clock(run, choices.minutes, started)
+        yield Job(run, options, choices, listing, truth, clock, show, stop, before)
 
 
 def _config(
@@ -193,6 +208,7 @@ def _config(
     options: FitOptions,
     choices: Choices,
     machine: Machine,
+    *,
     listing: Listing,
     truth: Any,
 ) -> dict[str, Any]:
@@ -212,7 +228,6 @@ def _config(
         "minutes": choices.minutes,
         "machine": {"device": machine.device, "cores": machine.cores, "system": platform.platform()},
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES},
-        "torch_threads": torch.get_num_threads(),
         "options": {one.name: _plain(getattr(options, one.name)) for one in fields(options)},
         "choices": asdict(choices),
         "truth": None if truth is None else truth.tolist(),

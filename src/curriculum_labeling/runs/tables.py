@@ -13,11 +13,11 @@ from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Scores
 from curriculum_labeling.runs.csv_cells import safe_cell
 from curriculum_labeling.runs.directory import LEDGER, SUGGESTIONS, Run
 from curriculum_labeling.runs.kept import SCORES, read_scores
-from curriculum_labeling.runs.ledger import Ledger, history, write_csv, write_ledger
+from curriculum_labeling.runs.ledger import SUGGESTIONS_HEADER, Ledger, history, write_csv, write_ledger
 from curriculum_labeling.runs.outcome import Outcome
 from curriculum_labeling.runs.rows import Rows
 from curriculum_labeling.runs.suggest import Suggestion, suggest
-from curriculum_labeling.runs.ways import Way, chunks
+from curriculum_labeling.runs.ways import CHUNK, Way
 
 SUGGESTED = 50
 
@@ -42,9 +42,10 @@ def calibrated(way: Way, model: Any, scores: Scores, temperature: float) -> Floa
     if temperature == 1.0:
         return scores.confidence
     parts = []
-    for start, part in zip(range(0, len(scores), 2048), chunks(scores.rows), strict=True):
-        p = softmax(way.logits(model, part) / temperature)
-        parts.append(p[np.arange(len(part)), scores.classes[start : start + len(part)]])
+    for start in range(0, len(scores), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        p = softmax(way.logits(model, scores.rows[chunk]) / temperature)
+        parts.append(p[np.arange(len(p)), scores.classes[chunk]])
     return np.concatenate(parts)
 
 
@@ -85,4 +86,4 @@ def write_suggestions(
         )
         for one in found
     )
-    write_csv(path, ("path", "label", "confidence", "reason"), lines)
+    write_csv(path, SUGGESTIONS_HEADER, lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,9 +114,3 @@ Way = NetworkWay | FeatureWay
 def _chunked(logits: Callable[[IntArray], FloatArray], rows: IntArray, classes: int) -> FloatArray:
     parts = [logits(rows[start : start + CHUNK]) for start in range(0, len(rows), CHUNK)]
     return np.concatenate(parts) if parts else np.empty((0, classes))
-
-
-def chunks(rows: IntArray) -> Iterator[IntArray]:
-    """These rows, a chunk at a time."""
-    for start in range(0, len(rows), CHUNK):
-        yield rows[start : start + CHUNK]

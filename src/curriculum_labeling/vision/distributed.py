@@ -2,7 +2,8 @@
 
 A program wraps its work in `with processes():`; without torchrun that does nothing. Everything else
 asks `current_group()`, which is a group of one where there are no others, so that one code path
-serves both. Gradients are summed by hand rather than by DDP: every process divides by the size of
+serves both. A process that fails leaves at once, and the others, who wait for it, are told so and end
+as well. Gradients are summed by hand rather than by DDP: every process divides by the size of
 the *whole* batch, which keeps uneven shares right, and no share of a batch needs to be padded.
 """
 
@@ -23,6 +24,10 @@ from curriculum_labeling.labels import IntArray, Scores
 T = TypeVar("T")
 
 
+class LostProcessError(ConnectionError):
+    """Another process has ended where this one needs it."""
+
+
 @dataclass(frozen=True)
 class Group:
     """The number of this process and how many there are."""
@@ -37,7 +42,8 @@ class Group:
     def add(self, tensor: Tensor) -> Tensor:
         """The sum over processes, written into the tensor."""
         if self.size > 1:
-            dist.all_reduce(tensor)
+            with _in_company():
+                dist.all_reduce(tensor)
         return tensor
 
     def add_counts(self, counts: IntArray) -> IntArray:
@@ -51,7 +57,8 @@ class Group:
         if self.size == 1:
             return value
         box: list[Any] = [value]
-        dist.broadcast_object_list(box, src=0)
+        with _in_company():
+            dist.broadcast_object_list(box, src=0)
         return box[0]  # type: ignore[no-any-return]
 
     def gather(self, value: T) -> list[T]:
@@ -59,7 +66,8 @@ class Group:
         if self.size == 1:
             return [value]
         boxes: list[Any] = [None] * self.size
-        dist.all_gather_object(boxes, value)
+        with _in_company():
+            dist.all_gather_object(boxes, value)
         return boxes
 
     def score(self, model: Any, rows: IntArray) -> Scores:
@@ -99,8 +107,31 @@ def processes(backend: str | None = None) -> Iterator[Group]:
     dist.init_process_group(backend or ("nccl" if torch.cuda.is_available() else "gloo"))
     try:
         yield current_group()
-    finally:
-        dist.destroy_process_group()
+    except BaseException:
+        _leave_at_once()
+        raise
+    dist.destroy_process_group()
+
+
+def _leave_at_once() -> None:
+    """Leave the group without waiting for anyone: who waits for this process sees it go, and torchrun ends the rest.
+
+    Gloo closes its connections. NCCL would first wait for work that needs the others, unless it is aborted.
+    """
+    abort = getattr(dist.distributed_c10d, "_abort_process_group", None) if dist.get_backend() == "nccl" else None
+    (abort or dist.destroy_process_group)()
+
+
+@contextmanager
+def _in_company() -> Iterator[None]:
+    """What torch says of a lost connection, in a sentence; the process that failed has said why."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise LostProcessError(
+            f"Another process of this group of {dist.get_world_size()} has ended, and process {dist.get_rank()} cannot "
+            f"go on without it ({str(error).partition('. ')[0]}); what the other said is the reason."
+        ) from error
 
 
 def add_gradients(parameters: Iterable[nn.Parameter], loss: Tensor, group: Group) -> Tensor:

@@ -1,4 +1,4 @@
-"""Mixup (Zhang et al. 2018), label smoothing, and the cross-entropy that goes with both.
+"""Mixup (Zhang et al. 2018) and label smoothing: what is mixed with what, and targets that can be mixed.
 
 As in the authors' code: one weight per batch from Beta(α, α) with α = 1, and every image mixed with
 a partner from the same batch. Weight and partners follow from a key such as
@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -33,16 +32,6 @@ def draw_mixup(size: int, *, key: int, alpha: float = 1.0) -> Mixup:
     return Mixup(float(generator.beta(alpha, alpha)), draws.permutation(key, size))
 
 
-def mix(values: Tensor, mixup: Mixup) -> Tensor:
-    """Float images, or soft targets, mixed with their partners."""
-    if not values.is_floating_point():
-        raise TypeError(f"values must be floats to be mixed, got {values.dtype}; turn classes into soft targets first.")
-    if len(values) != len(mixup.partners):
-        raise ValueError(f"values must have one entry per partner, got {len(values)} for {len(mixup.partners)}.")
-    partners = values.index_select(0, mixup.partners.to(values.device))
-    return torch.lerp(partners, values, mixup.weight)
-
-
 def soft_targets(targets: Tensor, classes: int, *, smoothing: float = 0.0) -> Tensor:
     """Targets as probabilities (n, classes), of which `smoothing` is spread over all classes.
 
@@ -53,14 +42,3 @@ def soft_targets(targets: Tensor, classes: int, *, smoothing: float = 0.0) -> Te
     if targets.ndim == 1:
         targets = functional.one_hot(targets, classes).float()
     return targets * (1 - smoothing) + smoothing / classes
-
-
-def soft_cross_entropy(logits: Tensor, targets: Tensor, *, weights: Tensor | None = None) -> Tensor:
-    """Mean over the batch of -Σ target · log-probability, with optional weights per class, as torch weighs them."""
-    return functional.cross_entropy(logits, targets, weight=weights)
-
-
-def mixed_cross_entropy(logits: Tensor, targets: Tensor, mixup: Mixup, *, smoothing: float = 0.0) -> Tensor:
-    """The loss of a mixed batch, whose targets (hard or soft) are still those of the unmixed one."""
-    soft = soft_targets(targets, logits.shape[1], smoothing=smoothing)
-    return soft_cross_entropy(logits, mix(soft, mixup))
