@@ -19,7 +19,9 @@ from curriculum_labeling.data.atomic import write_atomically
 FORMAT = 1
 CONFIG, IMAGES, CHECK, HELD_OUT, OUTCOME = "config.json", "images.json", "check.json", "held_out.json", "outcome.json"
 LEDGER, SUGGESTIONS, REPORT, MODEL = "ledger.csv", "suggestions.csv", "report.html", "model"
-LOCK = ".lock"
+LOCK, WRITABLE = ".lock", ".writable"
+# Folders that hold what was learned.
+ROUNDS, FOLDS, CHECKPOINTS = "rounds", "folds", "checkpoints"
 
 
 class RunError(ValueError):
@@ -37,7 +39,7 @@ class Run:
 
     def round_folder(self, t: int) -> Path:
         """Where round t is kept."""
-        return self.folder / "rounds" / str(t)
+        return self.folder / ROUNDS / str(t)
 
     @property
     def finished(self) -> bool:
@@ -86,7 +88,7 @@ def create_run(folder: Path, *, force: bool = False) -> Run:
         raise RunError(f"--out must be a folder, got {folder}, which is a file.")
     run = Run(folder)
     if folder.is_dir() and any(folder.iterdir()):
-        if run.has(CONFIG) and not run.has(CHECK) and not run.finished:
+        if _only_begun(run):
             _clear_but_cache(run)
             return run
         if not (run.has(CONFIG) or (folder / LOCK).exists()):
@@ -101,8 +103,19 @@ def create_run(folder: Path, *, force: bool = False) -> Run:
     return run
 
 
+def _only_begun(run: Run) -> bool:
+    """Whether all that is here is of a run that never came past its data check, or was killed while it began."""
+    if run.finished or run.has(CHECK) or any((run / name).exists() for name in (ROUNDS, FOLDS, CHECKPOINTS)):
+        return False
+    return run.has(CONFIG) or all(_is_leaving(path.name) for path in run.folder.iterdir())
+
+
+def _is_leaving(name: str) -> bool:
+    return name in (LOCK, WRITABLE) or (name.startswith(".") and name.endswith(".tmp"))
+
+
 def _clear_but_cache(run: Run) -> None:
-    """A run that never came past its data check has learned nothing yet; decoded images may stay."""
+    """Nothing has been learned yet, so files may go; decoded images may stay."""
     with run.locked():
         for path in run.folder.iterdir():
             if path.is_file() and path.name != LOCK:
@@ -113,8 +126,8 @@ def check_writable(folder: Path) -> None:
     """Make the folder and write to it once, so that a full or read-only disk shows before any long work."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(folder / ".writable", b"\0" * 4096)
-        os.unlink(folder / ".writable")
+        write_atomically(folder / WRITABLE, b"\0" * 4096)
+        os.unlink(folder / WRITABLE)
     except OSError as error:
         raise RunError(f"--out must be a folder that can be written to, got {folder}: {error.strerror}.") from error
 

@@ -182,9 +182,10 @@ def _begin(
     if choices.network is not None:
         build_network(choices.network, len(listing.classes), 3, choices.resolution)
     run = create_run(out, force=force)
-    run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
     config = _config(sources, options, choices, machine, listing, truth)
+    # First of all: a folder with a config.json is known to be ours, whenever a kill comes.
     run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
+    run.write(LISTING, {"paths": listing.paths, "labels": listing.labels.tolist(), "classes": listing.classes})
     return Job(run, options, choices, listing, truth, Clock(run, choices.minutes, started), show, stop, before)
 
 
