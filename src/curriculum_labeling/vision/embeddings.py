@@ -134,7 +134,7 @@ def _open(folder: Path, index: dict[str, Any]) -> Features | None:
         return None
     try:
         found: Features = np.load(folder / ARRAY, mmap_mode="r")
-    except (OSError, ValueError):
+    except (OSError, ValueError, EOFError):
         return None
     return found if found.shape == (index["rows"], index["size"]) and found.dtype == np.float32 else None
 
