@@ -29,7 +29,7 @@ from curriculum_labeling.runs import records, tables
 from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, plan_courses, run_course, work_of
-from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, OUTCOME, Run
+from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, OUTCOME, Run, RunError
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.outcome import Outcome, conclude
 from curriculum_labeling.runs.probe import ProbeLearner
@@ -108,6 +108,9 @@ def load_images(job: Job) -> Images:
             f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images, such as "
             f"{error.unreadable[0]}; repair or remove them, or leave them out with --unreadable skip."
         ) from error
+    except RuntimeError as error:  # a file changed meanwhile, or a decoding process died, perhaps of the same signal
+        job.stop.check()
+        raise RunError(str(error)) from error
     images = cached.images
     if job.run.has(IMAGES):
         records.check_unchanged(images, records.read_images(job.run))
