@@ -41,7 +41,7 @@ from curriculum_labeling.runs.stopping import StopRequest
 from curriculum_labeling.runs.ways import FeatureWay, NetworkWay, TimedImageLearner, Way
 from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.embeddings import embed_images
-from curriculum_labeling.vision.model_folder import write_model
+from curriculum_labeling.vision.model_folder import CARD, write_model
 
 CACHE, CHECKPOINTS, FOLDS = "cache", "checkpoints", "folds"
 
@@ -211,11 +211,10 @@ def run_courses(job: Job, way: Way, courses: list[Course], rows: Rows) -> tuple[
 def keep_round(job: Job, way: Way, found: Round, rows: Rows) -> None:
     """Weights and numbers of a round."""
     folder = job.run.round_folder(found.number)
-    weights = folder / "model.safetensors"
     model = found.model.model  # type: ignore[attr-defined]
-    if not weights.is_file():
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in way.tensors(model).items()}
-        write_atomically(weights, save(tensors))
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in way.tensors(model).items()}
+    # Also where there is a file already: a power cut may have left half of it.
+    write_atomically(folder / "model.safetensors", save(tensors))
     record = records.round_record(found, rows.unlabeled, rows.truth, len(rows.images.classes))
     record |= {"seconds": getattr(model, "seconds", 0.0), "passes": getattr(model, "passes", None)}
     job.run.write(f"rounds/{found.number}/metrics.json", record)
@@ -225,6 +224,8 @@ def deliver(job: Job, way: Way, model: Any, rows: Rows, held_out: HeldOut | None
     """Write everything that is made from the rounds; the outcome comes last and means: finished."""
     job.tell("writing the model, the ledger and the report")
     run = job.run
+    if not run.has(f"{MODEL}/{CARD}"):  # half of a model, which is not replaced but removed
+        shutil.rmtree(run / MODEL, ignore_errors=True)
     write_model(run / MODEL, way.deliver(model, outcome.temperature))
     run.write(HELD_OUT, records.held_out_record(held_out))
     records.add_held_out(run, held_out)
