@@ -24,6 +24,13 @@ def write_atomically(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def remove_leavings(folder: Path) -> None:
+    """Remove temporary files that killed writers left anywhere below; for whoever alone may write there."""
+    for path in list(folder.rglob(".*.tmp")):
+        if path.is_file():
+            path.unlink(missing_ok=True)
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames inside this folder survive a power cut."""
     if os.name == "nt":  # Windows cannot open a folder

@@ -29,7 +29,18 @@ from curriculum_labeling.runs import records, tables
 from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, plan_courses, run_course, work_of
-from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, OUTCOME, Run, RunError
+from curriculum_labeling.runs.directory import (
+    CHECK,
+    CHECKPOINTS,
+    FOLDS,
+    HELD_OUT,
+    IMAGES,
+    MODEL,
+    OUTCOME,
+    Run,
+    RunError,
+)
+from curriculum_labeling.runs.finished import tidy
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.outcome import Outcome, conclude
 from curriculum_labeling.runs.probe import ProbeLearner
@@ -43,7 +54,7 @@ from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.embeddings import embed_images
 from curriculum_labeling.vision.model_folder import CARD, write_model
 
-CACHE, CHECKPOINTS, FOLDS = "cache", "checkpoints", "folds"
+CACHE = "cache"
 
 
 def _say_nothing(check: DataCheck) -> None:
@@ -231,5 +242,4 @@ def deliver(job: Job, way: Way, model: Any, rows: Rows, held_out: HeldOut | None
     records.add_held_out(run, held_out)
     tables.write_tables(run, way, model, rows, outcome)
     run.write(OUTCOME, outcome.to_json(job.clock.seconds))
-    for folder in (CHECKPOINTS, FOLDS):
-        shutil.rmtree(run / folder, ignore_errors=True)
+    tidy(run)
