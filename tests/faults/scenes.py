@@ -73,7 +73,7 @@ def results(run):
     """All that a run came to, by name: bytes of files, or what JSON files say but for times."""
     run = Path(run)
     found = {name: (run / name).read_bytes() for name in KEPT}
-    for path in sorted([*run.glob("rounds/*/*"), *run.glob("model/*"), *run.glob("cache/*.npy")]):
+    for path in sorted([*run.glob("rounds/*/*"), *run.glob("model/*")]):
         found[str(path.relative_to(run))] = path.read_bytes()
     for name in [name for name in (*found, "outcome.json") if name.endswith(("metrics.json", "outcome.json"))]:
         said = json.loads((run / name).read_bytes())
@@ -88,5 +88,6 @@ def differing(run, other):
 
 
 def names(run):
-    """Every file below a folder but for locks and the image cache's own name."""
-    return sorted(str(path.relative_to(run)) for path in Path(run).rglob("*") if path.suffix != ".lock")
+    """Everything below a folder but for locks, and for the journal that a kill right after a cache's end leaves."""
+    found = (path for path in Path(run).rglob("*") if path.suffix != ".lock" and path.name != "journal.jsonl")
+    return sorted(str(path.relative_to(run)) for path in found)

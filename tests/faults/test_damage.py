@@ -14,6 +14,7 @@ HARMS = {
     "cut by a byte": lambda path: os.truncate(path, max(0, path.stat().st_size - 1)),
     "deleted": lambda path: path.unlink(),
 }
+LOST = ("ledger.csv", "check.json", "rounds/1/scores.npz", "rounds/0/metrics.json", "model/model.json")
 NO_PICTURES = "The image cache of this run is gone"
 
 
@@ -131,11 +132,13 @@ def test_a_checkpoint_or_cache_that_is_damaged_can_be_deleted_as_the_message_say
 def test_a_lost_file_comes_back_as_the_message_says(driver, wholes, tmp_path):
     whole = wholes["network"]
     run = shutil.copytree(whole.run, tmp_path / "run")
-    for name in ("ledger.csv", "check.json", "rounds/1/scores.npz", "rounds/0/metrics.json", "model/model.json"):
+    for name in LOST:
+        whole_file = (run / name).read_bytes()
         HARMS["halved"](run / name)
-        assert name in driver.refused(["resume", run])
+        assert str(run / name) in driver.refused(["resume", run])
+        (run / name).write_bytes(whole_file)
+    for name in (*LOST, "outcome.json"):
         (run / name).unlink()
-    (run / "outcome.json").unlink()
     assert driver(["resume", run]).ended == 0
     assert differing(run, whole.run) == []
 

@@ -77,8 +77,8 @@ def grow_until_it_fits(driver, whole, run, sizes, fault):
 
 def test_files_that_may_not_grow_are_told_until_they_may(driver, wholes, tmp_path):
     whole = wholes["features"]
-    sizes = sorted({path.stat().st_size for path in whole.run.rglob("*") if path.is_file() and path.stat().st_size})
-    some = [*sizes[:: max(1, len(sizes) // 5)], sizes[-1]]
+    sizes = sorted({path.stat().st_size for path in whole.run.rglob("*") if path.is_file()})
+    some = [100, *[size for size in sizes if size > 4096][-6:]]
     refusals = grow_until_it_fits(driver, whole, tmp_path / "run", some, lambda size: {"file_size": size - 1})
     assert refusals >= 3
 
@@ -104,7 +104,7 @@ def test_a_disk_that_is_full_is_told_until_there_is_room(driver, wholes, small_d
     whole = wholes["network"]
     folder, resize = small_disk
     used = sum(path.stat().st_size for path in whole.run.rglob("*") if path.is_file())
-    sizes = [8192, used // 8, used // 3, used // 2, used]
+    sizes = [8192, used // 8, used // 3, used // 2, used, 1 << 26]
 
     def give_room(size):
         resize(size)

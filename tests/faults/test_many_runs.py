@@ -20,9 +20,8 @@ def test_twenty_five_runs_in_a_row_leave_nothing_behind(tmp_path):
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
     found = json.loads(done.stdout)
-    before, after = found[WARM_UP:-1:2], found[WARM_UP + 1 :: 2]
     assert len(found) == 25
-    for part in (before, after):  # a kind of runs each
+    for part in (found[WARM_UP:-1:2], found[WARM_UP + 1 :: 2]):  # a kind of runs each
         first, last = part[0], part[-1]
         assert last["memory"] <= first["memory"] * (1 + MEMORY), [one["memory"] for one in found]
         for name in ("files", "threads", "system_threads", "leavings"):
