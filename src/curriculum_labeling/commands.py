@@ -14,10 +14,12 @@ from rich.markup import escape
 
 from curriculum_labeling import screen
 from curriculum_labeling.data import folders
+from curriculum_labeling.data.atomic import remove_leavings
 from curriculum_labeling.report.page import write_report
 from curriculum_labeling.runs import again
-from curriculum_labeling.runs.directory import CONFIG, MODEL, REPORT, Run, RunError, open_run
+from curriculum_labeling.runs.directory import CONFIG, MODEL, Run, RunError, open_run
 from curriculum_labeling.runs.estimate import estimate_seconds
+from curriculum_labeling.runs.finished import check_tables, check_weights, has_whole_report, tidy
 from curriculum_labeling.runs.fit import Job, fit
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.predictions_csv import write_predictions
@@ -72,11 +74,8 @@ def plan_and_finish(console: Console, job: Job) -> int:
 def run_resume(console: Console, folder: Path) -> int:
     """`curriculum resume`."""
     run = open_run(folder)
-    if run.finished and not run.has(REPORT):
-        return run_report(console, folder)
     if run.finished:
-        console.print(f"{escape(str(folder))} is finished; there is nothing to resume.", soft_wrap=True)
-        return 0
+        return _look_again(console, run)
     allow_own_modules(run.read(CONFIG).get("backbone"))
     with run.locked(), stop_request() as stop, screen.progress_of(console) as show:
         return finish(console, reopen(folder, show=show, stop=stop))
@@ -85,6 +84,9 @@ def run_resume(console: Console, folder: Path) -> int:
 def finish(console: Console, job: Job) -> int:
     """Run a fit, whose run is locked, to its end or to an orderly stop."""
     job = replace(job, announce=screen.announce_to(console))
+    if job.run.finished:  # by the process that had the lock until now
+        return _say_finished(console, job.run)
+    remove_leavings(job.run.folder)
     try:
         outcome = fit(job)
         report = write_report(job.run.folder)
@@ -120,6 +122,7 @@ def run_report(console: Console, folder: Path) -> int:
     """`curriculum report`."""
     run = _finished(folder)
     with run.locked():
+        check_tables(run)
         console.print(f"report: {escape(str(write_report(run.folder)))}", soft_wrap=True)
     return 0
 
@@ -145,6 +148,7 @@ def run_suggest(console: Console, folder: Path, number: int, out: Path | None) -
     with run.locked():
         path, count = again.suggest_again(run, number, out)
         if out is None:
+            check_tables(run)
             write_report(run.folder)
     console.print(f"{count} images to label next: {escape(str(path))}", soft_wrap=True)
     return 0
@@ -166,6 +170,22 @@ def allow_own_modules(features: str | None) -> None:
     """Let package.module:function be found in the current folder, as `python -m` would."""
     if features is not None and ":" in features and os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
+
+
+def _look_again(console: Console, run: Run) -> int:
+    """A finished run: what a kill at its very end left open is done, and what is damaged is named."""
+    with run.locked():
+        tidy(run)
+        check_tables(run)
+        check_weights(run)
+        if not has_whole_report(run):
+            console.print(f"report: {escape(str(write_report(run.folder)))}", soft_wrap=True)
+    return _say_finished(console, run)
+
+
+def _say_finished(console: Console, run: Run) -> int:
+    console.print(f"{escape(str(run.folder))} is finished; there is nothing to resume.", soft_wrap=True)
+    return 0
 
 
 def _finished(folder: Path) -> Run:

@@ -15,9 +15,20 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        if error.filename is None:  # a write that failed does not say where
+            error.filename = str(path)
+        raise
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def remove_leavings(folder: Path) -> None:
+    """Remove temporary files that killed writers left anywhere below; for whoever alone may write there."""
+    for path in list(folder.rglob(".*.tmp")):
+        if path.is_file():
+            path.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

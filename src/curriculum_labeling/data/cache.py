@@ -134,7 +134,12 @@ def _rows_of_other_caches(prints: Fingerprints, folder: Path, resolution: int) -
     for path in sorted(folder.glob(f"{resolution}px-*/{DIGESTS}")):
         if not (path.parent / INDEX).exists() or path.parent.suffix:
             continue
-        digests = np.load(path)
+        try:
+            digests, rows = np.load(path), len(np.load(path.with_name(PIXELS), mmap_mode="r"))
+        except (OSError, ValueError, EOFError):
+            continue  # a damaged one has nothing to give
+        if digests.shape != (rows, 2):
+            continue
         _, ours, theirs = np.intersect1d(prints.digests[:, 0], digests[:, 0], return_indices=True)
         same = (prints.digests[ours] == digests[theirs]).all(axis=1)
         pixels = str(path.with_name(PIXELS))
@@ -165,7 +170,7 @@ def _open(target: Path, listing: Listing, flippable: bool) -> Cached:
         if len(pixels) != index["rows"] or index["files"] != len(listing):
             raise ValueError(f"{len(pixels)} rows instead of {index['rows']}")
         faults = {fault["row"]: UnreadableImage(fault["path"], fault["reason"]) for fault in index["unreadable"]}
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, EOFError) as error:
         raise ValueError(f"the image cache {target} is damaged ({error}); delete that folder and run again.") from error
     kept = [row for row in range(len(listing)) if row not in faults]
     paths = tuple(listing.paths[row] for row in kept)

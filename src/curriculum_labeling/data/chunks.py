@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 
@@ -108,13 +110,27 @@ def choose_workers(workers: int | None, rows: int) -> int:
 def _windowed(pool: ProcessPoolExecutor, chunks: Iterable[Chunk], window: int) -> Iterator[DecodedChunk]:
     pending: set[Future[DecodedChunk]] = set()
     for chunk in chunks:
-        pending.add(pool.submit(decode_chunk, chunk))
+        with _ctrl_c_for_us_alone():  # a submission may start a process
+            pending.add(pool.submit(decode_chunk, chunk))
         if len(pending) >= window:
             done, pending = wait(pending, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     while pending:
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
         yield from (future.result() for future in done)
+
+
+@contextmanager
+def _ctrl_c_for_us_alone() -> Iterator[None]:
+    """Let processes that are started meanwhile never see a Ctrl-C, which a terminal sends to all: we end them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _read(file: FileState) -> bytes:

@@ -47,7 +47,7 @@ def open_pixels(rows: Rows) -> PixelArray | None:
             continue
         try:
             pixels: PixelArray = np.load(path, mmap_mode="r")
-        except (OSError, ValueError):
+        except (OSError, ValueError, EOFError):
             continue
         if pixels.ndim == 4 and len(pixels) == len(rows.paths) and pixels.dtype == np.uint8:
             return pixels

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from curriculum_labeling.runs.directory import OUTCOME, SUGGESTIONS, Run, RunError
+from curriculum_labeling.runs.directory import SUGGESTIONS, Run
+from curriculum_labeling.runs.finished import read_rounds
 from curriculum_labeling.runs.fit import check_rows, choose_way, load_images
 from curriculum_labeling.runs.kept import SCORES, read_scores
 from curriculum_labeling.runs.ledger import history
@@ -22,7 +23,7 @@ def suggest_again(run: Run, number: int, out: Path | None) -> tuple[Path, int]:
     images = load_images(job)
     _, features = choose_way(job, images)
     rows = check_rows(job, images, features)
-    last, delivered = _rounds(run)
+    last, delivered = read_rounds(run)
     kept = [read_scores(run.round_folder(t) / SCORES, rows.unlabeled) for t in range(last + 1)]
     _, flips = history([one.scores.classes for one in kept], [one.selected for one in kept])
     foreign = np.isin(rows.unlabeled, rows.check.foreign)
@@ -31,12 +32,3 @@ def suggest_again(run: Run, number: int, out: Path | None) -> tuple[Path, int]:
     path = out or run / SUGGESTIONS
     write_suggestions(path, found, scores, images.paths or (), images.classes)
     return path, len(found)
-
-
-def _rounds(run: Run) -> tuple[int, int]:
-    """The last round and the delivered one."""
-    outcome = run.read(OUTCOME)
-    last, delivered = outcome.get("last"), outcome.get("delivered")
-    if not (isinstance(last, int) and isinstance(delivered, int) and 0 <= delivered <= last):
-        raise RunError(f"{run / OUTCOME} is damaged (it names no rounds); restore it, or fit again.")
-    return last, delivered

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from curriculum_labeling.runs.directory import Run, RunError
+from curriculum_labeling.runs.directory import CHECKPOINTS, Run, RunError
 
 CLOCK = "clock.json"
 # Kept back for the ledger, the model folder and the report.
@@ -35,7 +35,7 @@ class Clock:
     def __init__(self, run: Run, minutes: float | None, started: float | None = None) -> None:
         self.run = run
         self.minutes = minutes
-        known: dict[str, Any] = run.read(CLOCK) if run.has(CLOCK) else {"seconds": 0.0, "steps": {}}
+        known: dict[str, Any] = run.read(CLOCK) if run.has(CLOCK) else self._new()
         try:
             self._before = float(known["seconds"])
             self.steps: dict[str, int] = {str(name): int(steps) for name, steps in known["steps"].items()}
@@ -43,6 +43,12 @@ class Clock:
             raise RunError(f"{run / CLOCK} is damaged ({error!r}); restore it, or start a new run.") from error
         self._start = time.monotonic() if started is None else started
         self._saved = self._start
+
+    def _new(self) -> dict[str, Any]:
+        """A clock that starts; other steps than those a training began with would give another result."""
+        if self.minutes is not None and (self.run / CHECKPOINTS).is_dir():
+            raise RunError(f"{self.run / CLOCK} is missing, and with it the time each training has; restore it.")
+        return {"seconds": 0.0, "steps": {}}
 
     @property
     def seconds(self) -> float:

@@ -19,7 +19,9 @@ from curriculum_labeling.data.locks import attempt
 FORMAT = 1
 CONFIG, IMAGES, CHECK, HELD_OUT, OUTCOME = "config.json", "images.json", "check.json", "held_out.json", "outcome.json"
 LEDGER, SUGGESTIONS, REPORT, MODEL = "ledger.csv", "suggestions.csv", "report.html", "model"
-LOCK = ".lock"
+LOCK, WRITABLE = ".lock", ".writable"
+# Folders that hold what was learned.
+ROUNDS, FOLDS, CHECKPOINTS = "rounds", "folds", "checkpoints"
 
 
 class RunError(ValueError):
@@ -37,7 +39,7 @@ class Run:
 
     def round_folder(self, t: int) -> Path:
         """Where round t is kept."""
-        return self.folder / "rounds" / str(t)
+        return self.folder / ROUNDS / str(t)
 
     @property
     def finished(self) -> bool:
@@ -98,26 +100,34 @@ def create_run(folder: Path, *, force: bool = False) -> Iterator[Run]:
     with run.locked():
         _make_room(run, force)
         with _told_if_not_writable(folder):
-            write_atomically(folder / ".writable", b"\0" * 4096)
-            os.unlink(folder / ".writable")
+            write_atomically(folder / WRITABLE, b"\0" * 4096)
+            os.unlink(folder / WRITABLE)
         yield run
 
 
 def _make_room(run: Run, force: bool) -> None:
     """Clear what may be cleared, and refuse the rest."""
-    if not run.has(CONFIG):
-        # Hidden files are what a process leaves that is killed before its first file is whole.
-        if any(not name.startswith(".") for name in os.listdir(run.folder)):
-            raise _other_files(run.folder)
-    elif not run.has(CHECK) and not run.finished:
-        # A run that never came past its data check has learned nothing yet; decoded images may stay.
+    if _only_begun(run):
         _clear(run, folders=False)
+    elif not run.has(CONFIG):
+        raise _other_files(run.folder)
     elif force:
         _clear(run, folders=True)
     else:
         state = "a finished run" if run.finished else "an unfinished run"
         again = "" if run.finished else f" go on with `curriculum resume {run.folder}`,"
         raise RunError(f"{run.folder} already holds {state};{again} choose another --out, or replace it with --force.")
+
+
+def _only_begun(run: Run) -> bool:
+    """Whether nothing has been learned here: the run never came past its data check, or was killed while it began."""
+    if run.finished or run.has(CHECK) or any((run / name).exists() for name in (ROUNDS, FOLDS, CHECKPOINTS)):
+        return False
+    return run.has(CONFIG) or all(_is_leaving(name) for name in os.listdir(run.folder))
+
+
+def _is_leaving(name: str) -> bool:
+    return name in (LOCK, WRITABLE) or (name.startswith(".") and name.endswith(".tmp"))
 
 
 def _clear(run: Run, *, folders: bool) -> None:

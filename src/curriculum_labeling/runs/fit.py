@@ -29,7 +29,18 @@ from curriculum_labeling.runs import records, tables
 from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, plan_courses, run_course, work_of
-from curriculum_labeling.runs.directory import CHECK, HELD_OUT, IMAGES, MODEL, OUTCOME, Run
+from curriculum_labeling.runs.directory import (
+    CHECK,
+    CHECKPOINTS,
+    FOLDS,
+    HELD_OUT,
+    IMAGES,
+    MODEL,
+    OUTCOME,
+    Run,
+    RunError,
+)
+from curriculum_labeling.runs.finished import tidy
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.outcome import Outcome, conclude
 from curriculum_labeling.runs.probe import ProbeLearner
@@ -41,9 +52,9 @@ from curriculum_labeling.runs.stopping import StopRequest
 from curriculum_labeling.runs.ways import FeatureWay, NetworkWay, TimedImageLearner, Way
 from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.embeddings import embed_images
-from curriculum_labeling.vision.model_folder import write_model
+from curriculum_labeling.vision.model_folder import CARD, write_model
 
-CACHE, CHECKPOINTS, FOLDS = "cache", "checkpoints", "folds"
+CACHE = "cache"
 
 
 def _say_nothing(check: DataCheck) -> None:
@@ -108,6 +119,9 @@ def load_images(job: Job) -> Images:
             f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images, such as "
             f"{error.unreadable[0]}; repair or remove them, or leave them out with --unreadable skip."
         ) from error
+    except RuntimeError as error:  # a file changed meanwhile, or a decoding process died, perhaps of the same signal
+        job.stop.check()
+        raise RunError(str(error)) from error
     images = cached.images
     if job.run.has(IMAGES):
         records.check_unchanged(images, records.read_images(job.run))
@@ -219,10 +233,11 @@ def deliver(job: Job, way: Way, model: Any, rows: Rows, held_out: HeldOut | None
     """Write everything that is made from the rounds; the outcome comes last and means: finished."""
     job.tell("writing the model, the ledger and the report")
     run = job.run
+    if not run.has(f"{MODEL}/{CARD}"):  # half of a model, which is not replaced but removed
+        shutil.rmtree(run / MODEL, ignore_errors=True)
     write_model(run / MODEL, way.deliver(model, outcome.temperature))
     run.write(HELD_OUT, records.held_out_record(held_out))
     records.add_held_out(run, held_out)
     tables.write_tables(run, way, model, rows, outcome)
     run.write(OUTCOME, outcome.to_json(job.clock.seconds))
-    for folder in (CHECKPOINTS, FOLDS):
-        shutil.rmtree(run / folder, ignore_errors=True)
+    tidy(run)

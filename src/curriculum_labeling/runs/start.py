@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -246,12 +247,27 @@ def _version(package: str) -> str | None:
 
 
 def _link_cache(old: Path, new: Path) -> None:
-    """Give a run the decoded images and features of another: links where the disk allows, else copies."""
-    for file in old.rglob("*"):
-        if file.is_file() and ".partial" not in str(file) and file.suffix != ".lock":
-            target = new / file.relative_to(old)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(file, target)
-            except OSError:
-                target.write_bytes(file.read_bytes())
+    """Give a run the decoded images and features of another: links where the disk allows, else copies.
+
+    Each file or folder gets its name when it is whole; what a kill leaves out is computed again.
+    """
+    new.mkdir(parents=True, exist_ok=True)
+    for entry in sorted(old.iterdir()) if old.is_dir() else ():
+        if entry.suffix in (".partial", ".lock", ".tmp"):
+            continue
+        temporary, target = new / f".{entry.name}.tmp", new / entry.name
+        if entry.is_dir() and not target.exists():
+            shutil.rmtree(temporary, ignore_errors=True)
+            shutil.copytree(entry, temporary, copy_function=_link)
+            os.rename(temporary, target)
+        elif entry.is_file():
+            temporary.unlink(missing_ok=True)
+            _link(entry, temporary)
+            os.replace(temporary, target)
+
+
+def _link(source: str | Path, target: str | Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

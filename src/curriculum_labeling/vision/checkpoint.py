@@ -78,8 +78,10 @@ class Store:
             return None
         try:
             progress = json.loads(path.read_bytes())
-            return Saved(load_file(self.folder / progress["tensors"]), progress)
+            path = self.folder / progress["tensors"]
+            return Saved(load_file(path), progress)
         except (ValueError, KeyError, OSError, SafetensorError) as error:
             raise ValueError(
-                f"the checkpoint in {self.folder} cannot be read ({error}); delete the folder to train this round anew."
+                f"the checkpoint in {self.folder} cannot be read ({path.name}: {error}); "
+                "delete the folder to train this round anew."
             ) from error

@@ -23,7 +23,7 @@ from curriculum_labeling.data.cache import Progress
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.locks import exclusive
 from curriculum_labeling.vision.backbones.protocol import Backbone, Features
-from curriculum_labeling.vision.embedding_journal import Journal
+from curriculum_labeling.vision.embedding_journal import JOURNAL, Journal
 from curriculum_labeling.vision.embedding_key import embedding_key
 
 FORMAT = 1
@@ -61,8 +61,8 @@ def embed_images(
         if found is None:
             _build(folder, images, backbone, index, progress)
             found = _open(folder, index)
-        if (folder / PARTIAL / index["key"]).exists():  # left by a kill right after the last rename
-            shutil.rmtree(folder / PARTIAL)
+        if not _is_of_another(folder / PARTIAL, index["key"]):  # left by a kill right after the last rename
+            shutil.rmtree(folder / PARTIAL, ignore_errors=True)
     assert found is not None, "embeddings that were just written must be there"
     return found
 
@@ -115,6 +115,14 @@ def _place_for(folder: Path, index: dict[str, Any]) -> Path:
     return partial
 
 
+def _is_of_another(partial: Path, key: str) -> bool:
+    """Whether unfinished features of another key are kept here."""
+    ours = (key, ARRAY, INDEX, JOURNAL)
+    return partial.is_dir() and any(
+        path.name not in ours and not path.name.startswith(".") for path in partial.iterdir()
+    )
+
+
 def _complete_renames(folder: Path, index: dict[str, Any]) -> None:
     """Move a finished array, then its index, to their names; a kill in between is made good by doing it again."""
     partial = folder / PARTIAL
@@ -134,7 +142,7 @@ def _open(folder: Path, index: dict[str, Any]) -> Features | None:
         return None
     try:
         found: Features = np.load(folder / ARRAY, mmap_mode="r")
-    except (OSError, ValueError):
+    except (OSError, ValueError, EOFError):
         return None
     return found if found.shape == (index["rows"], index["size"]) and found.dtype == np.float32 else None
 

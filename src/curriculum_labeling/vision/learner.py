@@ -144,9 +144,10 @@ class ImageLearner:
         weights = draws.key(seed, "weights") % 2**63
         classes = len(self.images.classes)
         network = build_network(self.config.network, classes, channels, min(height, width), seed=weights)
-        if hasattr(network, "adapt"):
+        adapt = getattr(network, "adapt", None)
+        if callable(adapt):
             pixels = torch.from_numpy(self.images.pixels[self._adaptation_rows]).permute(0, 3, 1, 2)
-            network.adapt(self.preprocessing(pixels.contiguous()))
+            adapt(self.preprocessing(pixels.contiguous()))
         return network
 
     def _feed(self, labels: Labels, seed: int) -> Feed:

@@ -31,8 +31,11 @@ def wanted_of(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, tuple[tor
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors into a safetensors file."""
-    save_file(owned(tensors), path)
+    """Write tensors into a safetensors file; a full disk is an OSError, as everywhere."""
+    try:
+        save_file(owned(tensors), path)
+    except SafetensorError as error:
+        raise OSError(f"{path} cannot be written ({error}); make room, and go on.") from error
 
 
 def owned(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -46,7 +46,7 @@ class Compact(nn.Module):
     def adapt(self, images: Tensor) -> None:
         """Compute the first layer from preprocessed images (n, channels, H, W): every direction and its opposite."""
         covariance, count = torch.zeros(()).double(), 0
-        for part in images.cpu().double().split(CHUNK):
+        for part in torch.split(images.cpu().double(), CHUNK):
             patches = functional.unfold(part, self.whitening.kernel_size).transpose(0, 1).flatten(1)
             covariance, count = covariance + patches @ patches.T, count + patches.shape[1]
         variances, directions = np.linalg.eigh((covariance / count).numpy())
