@@ -9,6 +9,7 @@ from curriculum_labeling.experiments.catalog import EXPERIMENTS, find_experiment
 from curriculum_labeling.experiments.cells import name_of, training_config
 from curriculum_labeling.experiments.comparisons import CL, CL_FA, CL_RA_MIXUP, IMAGENET, on_svhn
 from curriculum_labeling.experiments.cost import experiment_passes, image_passes, rows_per_round
+from curriculum_labeling.experiments.results import tasks_of
 from curriculum_labeling.experiments.scales import CPU, PAPER
 from curriculum_labeling.pacing import PercentilePacing
 from curriculum_labeling.vision.averaging import SWA
@@ -132,3 +133,21 @@ def test_the_documented_costs_are_those_of_the_settings():
     for key, experiment in EXPERIMENTS.items():
         paper, cpu = (experiment_passes(experiment, scale) / 1e6 for scale in (PAPER, CPU))
         assert f"| `{key}` | {len(experiment.cells)} | {paper:,.1f} | {5 * paper:,.0f} | {cpu:.2f} |" in page
+
+
+def test_some_cells_of_a_table_are_named_by_row_and_column():
+    table_4 = EXPERIMENTS["table-4"]
+    corner = table_4.cells_at(["heavy (RA)/plain", "Moderate / Mixup and SWA"])
+    assert [(cell.augmentation, cell.mixup, cell.swa) for cell in corner] == [
+        ("moderate", True, True),
+        ("heavy", False, False),
+    ]
+    assert {cell.augmentation for cell in table_4.cells_at(["none/"])} == {"none"}
+    assert len(table_4.cells_at(["/plain"])) == 3
+    assert table_4.cells_at([]) == table_4.cells
+    assert [task.seed for task in tasks_of(table_4, CPU, 2, ["none/plain"])] == [0, 1]
+
+
+def test_a_place_that_is_not_in_the_table_is_told():
+    with pytest.raises(ValueError, match=r"--only must be a ROW/COLUMN of table-7, got 'x/fine-tuned'; its rows are "):
+        EXPERIMENTS["table-7"].cells_at(["x/fine-tuned"])

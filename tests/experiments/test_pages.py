@@ -1,12 +1,14 @@
 """Tables and figures, drawn from results on disk."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from curriculum_labeling.data.images import Images
+from curriculum_labeling.data.locks import exclusive
 from curriculum_labeling.experiments import gallery
 from curriculum_labeling.experiments.catalog import EXPERIMENTS
 from curriculum_labeling.experiments.comparisons import CL_RA_MIXUP
@@ -170,3 +172,16 @@ def test_a_single_value_has_no_deviation():
     assert spread([]) is None
     assert spread([3.0]).std is None
     assert spread([1.0, 3.0]).std == pytest.approx(2**0.5)
+
+
+def test_a_page_is_never_older_than_one_that_another_worker_has_written(tmp_path):
+    experiment = EXPERIMENTS["table-7"]
+    invent(tmp_path, "table-7", seeds=1)
+    with ThreadPoolExecutor(1) as other:
+        with exclusive(tmp_path / ".table-7.lock"):
+            waiting = other.submit(write_pages, experiment, CPU, 2, tmp_path)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.3)
+            invent(tmp_path, "table-7", seeds=2)
+        waiting.result(timeout=60)
+    assert "4 of 4 runs finished" in (tmp_path / "table-7.md").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.locks import exclusive
 from curriculum_labeling.experiments.figures import draw
 from curriculum_labeling.experiments.points import Experiment
 from curriculum_labeling.experiments.scales import Scale
@@ -15,14 +16,16 @@ from curriculum_labeling.experiments.tables import markdown
 
 def write_pages(experiment: Experiment, scale: Scale, seeds: int, out: Path, *, figures: bool = True) -> Summary:
     """Draw everything anew; without `figures`, which take seconds, tables only."""
-    summary = summarize(experiment, scale, seeds, out)
     out.mkdir(parents=True, exist_ok=True)
-    if figures:
-        draw(summary, out)
-    images = sorted(path.name for path in out.glob(f"{experiment.key}*.png") if experiment.drawing)
-    page = markdown(summary, scale, command_of(experiment, scale, seeds), images)
-    write_atomically(out / f"{experiment.key}.md", page.encode())
-    write_atomically(out / f"{experiment.key}.csv", csv_text(summary).encode())
+    # One worker at a time: a slow one would write a page over another's newer one.
+    with exclusive(out / f".{experiment.key}.lock"):
+        summary = summarize(experiment, scale, seeds, out)
+        if figures:
+            draw(summary, out)
+        images = sorted(path.name for path in out.glob(f"{experiment.key}*.png") if experiment.drawing)
+        page = markdown(summary, scale, command_of(experiment, scale, seeds), images)
+        write_atomically(out / f"{experiment.key}.md", page.encode())
+        write_atomically(out / f"{experiment.key}.csv", csv_text(summary).encode())
     return summary
 
 
