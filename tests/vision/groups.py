@@ -20,11 +20,12 @@ def start_group(size, *command):
     return [subprocess.Popen([sys.executable, *command], cwd=ROOT, env=one, **pipes) for one in ranks]
 
 
-def said_at_the_end(group, seconds=120):
-    """Exit codes and errors of all processes, which must end by themselves."""
+def said_at_the_end(group, seconds=600):
+    """Exit codes and errors of all processes, which must end by themselves; torch alone would wait half an hour."""
     try:
         errors = [process.communicate(timeout=seconds)[1].strip() for process in group]
         return [process.returncode for process in group], errors
     finally:
         for process in group:
             process.kill()
+            process.wait()
