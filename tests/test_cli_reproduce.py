@@ -1,5 +1,6 @@
 """`curriculum reproduce` as a user meets it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -111,18 +112,48 @@ def test_ctrl_c_saves_and_the_same_command_goes_on(data, tmp_path):
     assert "2 of 2 runs finished" in second.stdout
 
 
+IN_A_GROUP = """
+import os, sys, torch; torch.set_num_threads(1)
+from curriculum_labeling.cli import main
+from curriculum_labeling.experiments import runner
+from curriculum_labeling.experiments.scales import SCALES
+from tests.experiments.layouts import TINY
+SCALES["cpu"] = TINY
+def fail(error):
+    raise error
+if os.environ["RANK"] == "1":
+    {only_here}
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def in_a_group(only_here, data, out):
+    """What two processes end with, one of which does this first."""
+    code = IN_A_GROUP.format(only_here=only_here)
+    return said_at_the_end(start_group(2, "-c", code, *command("table-7", data, out)))
+
+
 def test_a_process_that_fails_under_torchrun_ends_all_of_them_with_its_sentence(data, tmp_path):
-    code = (
-        "import os, sys, torch; torch.set_num_threads(1)\n"
-        "from curriculum_labeling.cli import main\n"
-        "from curriculum_labeling.experiments.scales import SCALES\n"
-        "from tests.experiments.layouts import TINY\n"
-        "SCALES['cpu'] = TINY\n"
-        "if os.environ['RANK'] == '1': sys.argv[sys.argv.index('--data') + 1] += '/not-here'\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    codes, errors = said_at_the_end(start_group(2, "-c", code, *command("table-7", data, tmp_path / "out")))
+    harm = "sys.argv[sys.argv.index('--data') + 1] += '/not-here'"
+    codes, errors = in_a_group(harm, data, tmp_path / "out")
     assert codes == [2, 2]
     assert errors[1].startswith("--data must hold CIFAR-10")
     assert errors[0].startswith("Another process of this group of 2 has ended, and process 0 cannot go on")
     assert not list((tmp_path / "out").glob("cells/*.json"))
+
+
+def test_a_cell_that_one_process_cannot_prepare_has_failed_for_all(data, tmp_path):
+    harm = "runner.prepare = lambda *_: fail(ValueError('not on this machine'))"
+    codes, _ = in_a_group(harm, data, tmp_path / "out")
+    assert codes == [1, 0]
+    found = [json.loads(path.read_text()) for path in (tmp_path / "out").glob("cells/*.json")]
+    assert [(one["state"], one["reason"]) for one in found] == [("failed", "not on this machine")] * 2
+
+
+def test_memory_that_one_process_lacks_ends_the_group(data, tmp_path):
+    harm = "runner.measure = lambda *_: fail(torch.cuda.OutOfMemoryError('no memory left'))"
+    codes, errors = in_a_group(harm, data, tmp_path / "out")
+    assert codes[0] == 2
+    assert codes[1] != 0
+    assert "no memory left" in errors[1]
+    assert errors[0].startswith("Another process of this group of 2 has ended, and process 0 cannot go on")

@@ -24,7 +24,7 @@ from curriculum_labeling.experiments.progress import Progress
 from curriculum_labeling.experiments.results import Result, Results, RoundResult, Task, tasks_of
 from curriculum_labeling.experiments.scales import Scale
 from curriculum_labeling.experiments.sources import Sources, prepare
-from curriculum_labeling.experiments.workers import Worker, agreed, claimed
+from curriculum_labeling.experiments.workers import SharedError, Worker, agreed, claimed, made_by_all
 from curriculum_labeling.labels import Labels
 from curriculum_labeling.runs.stages import Show, show_nothing
 from curriculum_labeling.runs.stopping import StopRequest
@@ -34,6 +34,9 @@ from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLear
 from curriculum_labeling.vision.training import DivergedError, Watch
 
 FAILURES = (DivergedError, ValueError, torch.cuda.OutOfMemoryError)
+# Those that all processes of a group meet together. Any other would leave some waiting for one that has gone on to
+# the next cell, so it ends the group.
+SHARED_FAILURES = (DivergedError, SharedError)
 CHECKPOINT_EPOCHS, CHECKPOINT_MINUTES = 25, 1.0
 GALLERY = ".gallery.npz"
 
@@ -99,6 +102,8 @@ def run_task(job: Job, task: Task, results: Results, watch: Watch, stop: Callabl
         found = moons_rounds(task) if task.cell.data == "moons" else image_rounds(job, task, results, watch, stop)
         rounds.extend(found)
     except FAILURES as error:
+        if current_group().size > 1 and not isinstance(error, SHARED_FAILURES):
+            raise
         failure = error
     if current_group().rank == 0:
         results.write(result_of(task, rounds, failure), task)
@@ -111,8 +116,13 @@ def image_rounds(
 ) -> Iterator[RoundResult]:
     """The rounds of a cell on images, measured."""
     cell, group = task.cell, current_group()
-    config = training_config(cell, policy=job.policy, accumulate=job.accumulate)
-    prepared = prepare(cell, task.seed, job.sources)
+    config, prepared = made_by_all(
+        lambda: (
+            training_config(cell, policy=job.policy, accumulate=job.accumulate),
+            prepare(cell, task.seed, job.sources),
+        ),
+        group,
+    )
     images, split = prepared.images, prepared.split
     learner = (FineTuningImageLearner if cell.fine_tuned else ImageLearner)(
         images,

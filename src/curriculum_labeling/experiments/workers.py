@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,11 @@ from curriculum_labeling.vision.distributed import Group
 
 # Processes of a group ask each other whether to stop once in so many steps.
 STEPS_BETWEEN_QUESTIONS = 20
+T = TypeVar("T")
+
+
+class SharedError(ValueError):
+    """What one process of a group cannot do, and so none of them does."""
 
 
 @dataclass(frozen=True)
@@ -66,3 +72,17 @@ def agreed(stop: Callable[[], bool], group: Group) -> Callable[[], bool]:
         return bool(group.add_counts(np.array([stop()], dtype=np.int64))[0])
 
     return ask
+
+
+def made_by_all(make: Callable[[], T], group: Group) -> T:
+    """What every process of a group makes for itself; where one cannot, all of them raise its reason."""
+    made: list[T] = []
+    reason = None
+    try:
+        made.append(make())
+    except ValueError as error:
+        reason = error
+    reasons = [one for one in group.gather(None if reason is None else str(reason)) if one is not None]
+    if reasons:
+        raise SharedError(reasons[0]) from reason
+    return made[0]
