@@ -78,8 +78,11 @@ class Store:
             return None
         try:
             progress = json.loads(path.read_bytes())
-            return Saved(load_file(self.folder / progress["tensors"]), progress)
-        except (ValueError, KeyError, OSError, SafetensorError) as error:
+            file = progress.get("tensors") if isinstance(progress, dict) else None
+            if not isinstance(file, str) or Path(file).name != file:
+                raise ValueError("it names no tensors")
+            return Saved(load_file(self.folder / file), progress)
+        except (ValueError, RecursionError, OSError, SafetensorError) as error:
             raise ValueError(
                 f"the checkpoint in {self.folder} cannot be read ({error}); delete the folder to train this round anew."
             ) from error
