@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.config import Yaml
 from rich.console import Console
 
 import curriculum_labeling
 from curriculum_labeling.experiments.options import ReproduceOptions
+from curriculum_labeling.runs.config_file import check_config
 from curriculum_labeling.runs.options import FitOptions
 
 # A time budget counts from here, before the slow imports.
@@ -213,6 +214,8 @@ def reproduce(
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; bad input is one sentence and exit code 2."""
     tokens = sys.argv[1:] if arguments is None else arguments
+    if isinstance(sys.stdout, TextIOWrapper):  # a file may have a name that no terminal can show
+        sys.stdout.reconfigure(errors="backslashreplace")
     errors = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
     try:
         _read_config(tokens)
@@ -224,7 +227,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         errors.print(f"This command needs {error.name}: pip install 'curriculum-labeling[vision]'.")
         return USAGE
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, FloatingPointError) as error:
         if not getattr(error, "args", None) or isinstance(error, TypeError):
             raise
         errors.print(_sentence(error))
@@ -241,27 +244,17 @@ def _read_config(tokens: list[str]) -> None:
         if name != "--config":
             continue
         file = Path(value or (tokens[place + 1] if place + 1 < len(tokens) else ""))
-        if not file.is_file():
-            raise ValueError(f"--config must be a YAML file, got {file}, where there is none.")
-        _check_yaml(file)
+        check_config(file)
         app.config = (Yaml(file, use_commands_as_keys=False, search_parents=False),)
 
 
-def _check_yaml(file: Path) -> None:
-    try:
-        found = yaml.safe_load(file.read_bytes())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first = str(error).splitlines()[0]
-        raise ValueError(f"--config must be a YAML file, got {file}, which cannot be parsed ({first}).") from error
-    if found is not None and not isinstance(found, dict):
-        raise ValueError(f'--config must hold lines such as "minutes: 30", got {type(found).__name__} in {file}.')
-
-
 def _sentence(error: Exception) -> str:
+    text = str(error)
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename}" if error.filename else ""
-        return f"Cannot read or write{where}: {error.strerror}; what was done so far is kept."
-    return str(error)
+        text = f"Cannot read or write{where}: {error.strerror}; what was done so far is kept."
+    # Names of files may hold anything, also what would steer a terminal.
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 if __name__ == "__main__":
