@@ -95,7 +95,7 @@ def continue_run(
             f"--continue needs new or corrected labels, got those of {before}; "
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
-    options = merge_options(options, read_options(config["options"]))
+    options = merge_options(options, _options_of(old, config))
     job = _begin(listing, sources, out, options, force, show, stop, before.resolve(), started)
     _link_cache(old / CACHE, job.run / CACHE)
     return job, changed
@@ -124,11 +124,19 @@ def reopen(folder: Path, *, show: Show, stop: StopRequest) -> Job:
 
 
 def read_options(found: dict[str, Any]) -> FitOptions:
-    """Options as config.json holds them."""
-    values = dict(found)
+    """Options as config.json holds them; those that are newer than it have their defaults."""
+    default = FitOptions()
+    values = {one.name: getattr(default, one.name) for one in fields(default)} | dict(found)
     values["truth"] = None if values["truth"] is None else Path(values["truth"])
     values["percentiles"] = None if values["percentiles"] is None else tuple(values["percentiles"])
     return build(FitOptions, values)
+
+
+def _options_of(run: Run, config: dict[str, Any]) -> FitOptions:
+    try:
+        return read_options(config["options"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
 
 
 def merge_options(given: FitOptions, before: FitOptions) -> FitOptions:
