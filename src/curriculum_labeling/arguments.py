@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.config import Yaml
 from rich.console import Console
 
 import curriculum_labeling
 from curriculum_labeling.experiments.options import ReproduceOptions
+from curriculum_labeling.runs.config_file import check_config
 from curriculum_labeling.runs.options import FitOptions
 
 app = App(
@@ -234,17 +234,5 @@ def _read_config(tokens: list[str]) -> None:
         if name != "--config":
             continue
         file = Path(value or (tokens[place + 1] if place + 1 < len(tokens) else ""))
-        if not file.is_file():
-            raise ValueError(f"--config must be a YAML file, got {file}, where there is none.")
-        _check_yaml(file)
+        check_config(file)
         app.config = (Yaml(file, use_commands_as_keys=False, search_parents=False),)
-
-
-def _check_yaml(file: Path) -> None:
-    try:
-        found = yaml.safe_load(file.read_bytes())
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        first = str(error).splitlines()[0]
-        raise ValueError(f"--config must be a YAML file, got {file}, which cannot be parsed ({first}).") from error
-    if found is not None and not isinstance(found, dict):
-        raise ValueError(f'--config must hold lines such as "minutes: 30", got {type(found).__name__} in {file}.')

@@ -6,12 +6,15 @@ Nothing beyond the core is imported until it is needed, so that a missing packag
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 USAGE, INTERRUPTED = 2, 130
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; bad input is one sentence and exit code 2."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a file may have a name that no terminal can show
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from curriculum_labeling.arguments import run
 
@@ -31,10 +34,12 @@ def _refuse(sentence: str) -> int:
 
 
 def _sentence(error: Exception) -> str:
+    text = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.strerror:
         where = f" {error.filename}" if error.filename else ""
-        return f"Cannot read or write{where}: {error.strerror}; what was done so far is kept."
-    return str(error) or type(error).__name__
+        text = f"Cannot read or write{where}: {error.strerror}; what was done so far is kept."
+    # Names of files may hold anything, also what would steer a terminal.
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 if __name__ == "__main__":

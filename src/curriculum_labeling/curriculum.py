@@ -80,6 +80,8 @@ def class_shares(labeled: Labels, classes: int | None) -> FloatArray:
     """The share of each class among the given labels, shape (C,)."""
     if not len(labeled):
         raise ValueError("labeled must hold at least one labeled row, got none.")
+    if labeled.classes.min() < 0:
+        raise ValueError(f"labeled must have classes from 0 on, got {labeled.classes.min()}; leave unlabeled rows out.")
     counts = np.bincount(labeled.classes, minlength=classes or 0)
     shares: FloatArray = counts / counts.sum()
     return shares

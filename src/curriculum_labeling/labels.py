@@ -125,7 +125,8 @@ class Scores:
         n = np.arange(len(z))
         _check_finite(z, "logits")
         classes = z.argmax(axis=1)
-        others = np.exp(z - z[n, classes][:, None])
+        with np.errstate(over="ignore"):  # logits farther apart than floats reach: nothing is left for the others
+            others = np.exp(z - z[n, classes][:, None])
         others[n, classes] = 0.0
         runner_up = others.argmax(axis=1) if z.shape[1] > 1 else classes
         mass = others.sum(axis=1)

@@ -143,6 +143,7 @@ def select(pacing: Pacing, scores: Scores, t: int, *, prior: FloatArray, group: 
     In a group, `scores` and the mask are this process's part, and together the masks select exactly
     the rows that one process with all scores would.
     """
+    check_scores(scores, len(prior))
     reduce = None if group is None else group.add_counts
 
     def shards() -> Iterable[Shard]:
@@ -157,6 +158,21 @@ def select(pacing: Pacing, scores: Scores, t: int, *, prior: FloatArray, group: 
     lowest = float(np.min(scores.log_confidence, where=mask, initial=np.inf))
     lowest = lowest if group is None else group.lowest(lowest)
     return Selection(mask, math.exp(lowest))
+
+
+def check_scores(scores: Scores, classes: int) -> None:
+    """Refuse scores that rank nothing: a confidence that is no number, or a class that is not counted."""
+    if not len(scores):
+        return
+    if math.isnan(np.min(scores.log_confidence)):
+        bad = int(np.isnan(scores.log_confidence).sum())
+        raise ValueError(f"scores must have a confidence for every row, got NaN in {bad} of {len(scores)} rows.")
+    highest = max(int(scores.classes.max()), int(scores.runner_up.max()))
+    if highest >= classes or scores.classes.min() < 0:
+        raise ValueError(
+            f"scores must be of the {classes} classes that are counted from the labels, got class "
+            f"{highest if highest >= classes else int(scores.classes.min())}; say classes=… where labels lack some."
+        )
 
 
 def at_or_above(log_confidence: FloatArray, classes: IntArray, cuts: FloatArray) -> BoolArray:

@@ -18,7 +18,7 @@ import numpy as np
 
 from curriculum_labeling.data.chunks import Chunk, Source, choose_workers, decode_chunks, refuse_while_starting
 from curriculum_labeling.data.decode import UnreadableImage, check_resolution, jpeg_decoder
-from curriculum_labeling.data.fingerprints import FORMAT, Fingerprints, take_fingerprints
+from curriculum_labeling.data.fingerprints import FORMAT, Digests, Fingerprints, take_fingerprints
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.data.locks import exclusive
@@ -134,17 +134,22 @@ def _rows_of_other_caches(prints: Fingerprints, folder: Path, resolution: int) -
     for path in sorted(folder.glob(f"{resolution}px-*/{DIGESTS}")):
         if not (path.parent / INDEX).exists() or path.parent.suffix:
             continue
-        try:
-            digests, rows = np.load(path), len(np.load(path.with_name(PIXELS), mmap_mode="r"))
-        except (OSError, ValueError, EOFError):
-            continue  # a damaged one has nothing to give
-        if digests.shape != (rows, 2):
-            continue
+        digests = _digests(path)
         _, ours, theirs = np.intersect1d(prints.digests[:, 0], digests[:, 0], return_indices=True)
         same = (prints.digests[ours] == digests[theirs]).all(axis=1)
         pixels = str(path.with_name(PIXELS))
         found.update((int(row), (pixels, int(other))) for row, other in zip(ours[same], theirs[same], strict=True))
     return found
+
+
+def _digests(path: Path) -> Digests:
+    """The digests of another cache; none where that cache is damaged, as it is not needed here."""
+    nothing: Digests = np.empty((0, 2), dtype=np.uint64)
+    try:
+        digests, rows = np.load(path, mmap_mode="r"), len(np.load(path.with_name(PIXELS), mmap_mode="r"))
+    except (OSError, ValueError, TypeError, EOFError):
+        return nothing
+    return digests if digests.shape == (rows, 2) and digests.dtype == np.uint64 else nothing
 
 
 def _index(partial: Partial, prints: Fingerprints) -> dict[str, Any]:
@@ -170,9 +175,9 @@ def _open(target: Path, listing: Listing, flippable: bool) -> Cached:
         if len(pixels) != index["rows"] or index["files"] != len(listing):
             raise ValueError(f"{len(pixels)} rows instead of {index['rows']}")
         faults = {fault["row"]: UnreadableImage(fault["path"], fault["reason"]) for fault in index["unreadable"]}
-    except (OSError, ValueError, KeyError, EOFError) as error:
+        kept = [row for row in range(len(listing)) if row not in faults]
+        paths = tuple(listing.paths[row] for row in kept)
+        images = Images(pixels, listing.labels[kept], listing.classes, paths, flippable)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError) as error:
         raise ValueError(f"the image cache {target} is damaged ({error}); delete that folder and run again.") from error
-    kept = [row for row in range(len(listing)) if row not in faults]
-    paths = tuple(listing.paths[row] for row in kept)
-    images = Images(pixels, listing.labels[kept], listing.classes, paths, flippable)
     return Cached(images, tuple(faults.values()))

@@ -16,6 +16,7 @@ from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.pairs import Pair, find_conflicts, find_leaked
 from curriculum_labeling.data.sentences import FEW_LABELS, Findings, with_fewer_labels, write_errors, write_warnings
 from curriculum_labeling.data.similar import find_duplicates
+from curriculum_labeling.data.typed import shown
 from curriculum_labeling.labels import IntArray
 
 FORMAT = 1
@@ -60,11 +61,16 @@ class DataCheck(Findings):
     def from_json(cls, saved: dict[str, Any]) -> DataCheck:
         """What `to_json` gave, also after a trip through a file."""
         if saved.get("format") != FORMAT:
-            raise ValueError(f"check.json must have format {FORMAT}, got {saved.get('format')}; run fit again.")
+            raise ValueError(f"check.json must have format {FORMAT}, got {shown(saved.get('format'))}; run fit again.")
         try:
-            values = {field.name: saved[field.name] for field in fields(cls)}
+            return cls._from_values({field.name: saved[field.name] for field in fields(cls)})
         except KeyError as missing:
             raise ValueError(f"check.json must hold {missing}, got none; run fit again.") from missing
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"check.json is damaged ({error}); restore it, or run fit again.") from error
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> DataCheck:
         for name in ("exact", "groups", "small_images", "long_images", "foreign"):
             values[name] = np.array(values[name], dtype=np.int64)
         values["foreign_scores"] = np.array(values["foreign_scores"], dtype=np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import tarfile
 import zlib
 from pathlib import Path
@@ -22,6 +24,7 @@ BATCHES = {"train": tuple(f"data_batch_{i}" for i in range(1, 6)), "test": ("tes
 ARCHIVES = ("cifar-10-binary.tar.gz", "cifar-10-python.tar.gz")
 ROW_BYTES = 1 + 3072
 MAX_BATCH_BYTES = 40_000_000  # a published batch has 31 MB; a larger member is no batch
+MAX_ARCHIVE_BYTES = 400_000_000  # the published archives unpack to 185 MB
 
 Batch = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
@@ -58,29 +61,55 @@ def _read_folder(folder: Path, part: Part, suffix: str) -> dict[str, bytes]:
         file = folder / f"{name}{suffix}"
         if not file.is_file():
             raise ValueError(f"{folder} must hold {file.name}, which is missing; download CIFAR-10 again.")
+        if (size := file.stat().st_size) > MAX_BATCH_BYTES:
+            raise ValueError(f"{file} must have at most {MAX_BATCH_BYTES} bytes, got {size}; download CIFAR-10 again.")
         files[file.name] = file.read_bytes()
     return files
 
 
 def _read_archive(path: Path, part: Part) -> dict[str, bytes]:
     """The batch files inside a .tar.gz, found by name; nothing is written to disk."""
-    names = [f"{name}{suffix}" for name in BATCHES[part] for suffix in (".bin", "")]
-    found: dict[str, bytes] = {}
+    missing, found = set(BATCHES[part]), {}
     try:
-        with tarfile.open(path, "r:gz") as archive:
+        with gzip.open(path) as unpacked, tarfile.open(fileobj=_Bounded(unpacked), mode="r:") as archive:
             for member in archive:
                 name = Path(member.name).name
-                file = archive.extractfile(member) if name in names and member.isreg() else None
-                if file is not None and member.size <= MAX_BATCH_BYTES:
-                    found[name] = file.read()
-                if len(found) == len(BATCHES[part]):
+                batch = name.removesuffix(".bin")
+                if batch in missing and member.isreg() and member.size <= MAX_BATCH_BYTES:
+                    file = archive.extractfile(member)
+                    found[name] = b"" if file is None else file.read()
+                    missing.remove(batch)
+                if not missing:
                     break
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
+    except (tarfile.TarError, EOFError, OSError, OverflowError, zlib.error) as error:
         raise ValueError(f"{path} cannot be read as a .tar.gz ({error}); download it again.") from error
-    if len(found) < len(BATCHES[part]):
-        missing = [name for name in BATCHES[part] if name not in found and f"{name}.bin" not in found]
-        raise ValueError(f"{path} must hold the batches of CIFAR-10, but {missing[0]} is missing; download it again.")
+    if missing:
+        first = min(missing)
+        raise ValueError(f"{path} must hold the batches of CIFAR-10, but {first} is missing; download it again.")
     return dict(sorted(found.items()))
+
+
+class _Bounded(io.RawIOBase):
+    """A file that refuses to be read further than CIFAR-10 goes, whatever sizes an archive claims."""
+
+    def __init__(self, file: gzip.GzipFile) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, or fewer at the end."""
+        if not 0 <= size <= MAX_BATCH_BYTES + tarfile.BLOCKSIZE or self._file.tell() + size > MAX_ARCHIVE_BYTES:
+            raise tarfile.ReadError(f"it unpacks to more than the {MAX_ARCHIVE_BYTES} bytes allowed")
+        return self._file.read(size)
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place, which takes unpacking up to there."""
+        if whence != io.SEEK_SET or not 0 <= place <= MAX_ARCHIVE_BYTES:
+            raise tarfile.ReadError(f"it unpacks to more than the {MAX_ARCHIVE_BYTES} bytes allowed")
+        return self._file.seek(place)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self._file.tell()
 
 
 def _from_batches(files: dict[str, bytes], where: Path) -> Images:

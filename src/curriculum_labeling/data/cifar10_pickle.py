@@ -1,14 +1,15 @@
 """CIFAR-10's python layout: pickles, read by an unpickler that can build plain data and byte arrays only.
 
 A pickle is a program. This reader gives it nothing to call: numpy's names are answered by stand-ins
-that hold bytes and a shape, every other name is refused.
+that hold bytes and a shape, every other name is refused. Python's own unpickler is used, not the one
+in C, which takes gigabytes for a place in its memo that a few bytes name.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,9 @@ class _Dtype:
     """Stands in for numpy.dtype: remembers its name."""
 
     def __init__(self, name: Any, *_: Any) -> None:
-        self.name = name.decode() if isinstance(name, bytes) else str(name)
+        if not isinstance(name, bytes | str):
+            raise RefusedError("it holds an array whose kind has no name")
+        self.name = _text(name)
 
     def __setstate__(self, _: Any) -> None:
         pass
@@ -43,7 +46,9 @@ class _Array:
 
 def _latin1(text: Any, *_: Any) -> bytes:
     """How Python 3 writes bytes into old pickles."""
-    return str(text).encode("latin1")
+    if not isinstance(text, str):
+        raise RefusedError("it encodes what is no text")
+    return text.encode("latin1")
 
 
 # Python 2 wrote numpy.core, today's numpy writes numpy._core.
@@ -56,11 +61,51 @@ ALLOWED = {
 }
 
 
-class _PlainUnpickler(pickle.Unpickler):
+# What Python's unpickler does for each opcode.
+AS_ALWAYS: dict[int, Any] = dict(pickle._Unpickler.dispatch)
+
+
+class _PlainUnpickler(pickle._Unpickler):
+    """Builds nothing but plain data.
+
+    Keys are text, so that no nested key takes for ever to hash, and state goes into our stand-ins only.
+    """
+
+    stack: list[Any]
+    dispatch: ClassVar[dict[int, Any]] = dict(AS_ALWAYS)
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in ALLOWED:
             raise RefusedError(f"it asks for {module}.{name}")
         return ALLOWED[module, name]
+
+    def load_build(self) -> None:
+        if not isinstance(self.stack[-2], _Array | _Dtype):
+            raise RefusedError("it changes an object that is not its own")
+        AS_ALWAYS[pickle.BUILD[0]](self)
+
+    def load_setitem(self) -> None:
+        self._check_keys(self.stack[-2:-1])
+        AS_ALWAYS[pickle.SETITEM[0]](self)
+
+    def load_setitems(self) -> None:
+        self._check_keys(self.stack[::2])
+        AS_ALWAYS[pickle.SETITEMS[0]](self)
+
+    def load_dict(self) -> None:
+        self._check_keys(self.stack[::2])
+        AS_ALWAYS[pickle.DICT[0]](self)
+
+    def _check_keys(self, keys: list[Any]) -> None:
+        if not all(isinstance(key, bytes | str) for key in keys):
+            raise RefusedError("it holds a table whose keys are no text")
+
+    dispatch[pickle.BUILD[0]] = load_build
+    dispatch[pickle.SETITEM[0]] = load_setitem
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+    dispatch[pickle.DICT[0]] = load_dict
+    for _opcode in (pickle.FROZENSET, pickle.ADDITEMS, pickle.PERSID, pickle.BINPERSID):
+        del dispatch[_opcode[0]]
 
 
 def read_batch(data: bytes, name: str) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -80,8 +125,8 @@ def _rows_and_labels(batch: Any, name: str) -> tuple[NDArray[np.uint8], NDArray[
     rows = held.array if isinstance(held, _Array) else None
     if rows is None or rows.ndim != 2 or rows.shape[1] != 3072 or not isinstance(labels, list):
         raise ValueError(f"{name} must hold data of shape N×3072 and a list of labels; download it again.")
-    if len(labels) != len(rows) or not all(type(label) is int for label in labels):
-        raise ValueError(f"{name} must hold one whole number per row as its labels; download it again.")
+    if len(labels) != len(rows) or not all(type(label) is int and 0 <= label <= 9 for label in labels):
+        raise ValueError(f"{name} must hold one whole number per row, from 0 to 9, as its labels; download it again.")
     return rows, np.array(labels, dtype=np.int64)
 
 

@@ -7,6 +7,7 @@ the antialiasing filter: within 1 grey level, on average, of decoding in full.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import warnings
@@ -76,8 +77,10 @@ def decode_bytes(data: bytes, resolution: int, *, name: str) -> PixelArray:
         warnings.simplefilter("ignore")
         try:
             return np.asarray(_decode(data, resolution, name))
-        except (UnreadableImage, MemoryError):
+        except UnreadableImage:
             raise
+        except MemoryError as error:  # which is no fault of the image
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), name) from error
         except Image.DecompressionBombError as error:
             raise UnreadableImage(name, f"has more than the {MAX_PIXELS} pixels allowed") from error
         except UnidentifiedImageError as error:

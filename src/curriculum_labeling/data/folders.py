@@ -70,7 +70,14 @@ def _entries(folder: str, visited: Visited) -> list[tuple[str, bool]]:
         return []
     visited.add((found.st_dev, found.st_ino))
     with os.scandir(folder) as entries:
-        return sorted((entry.path, entry.is_dir()) for entry in entries if not _ignored(entry.name))
+        return sorted((entry.path, _is_folder(entry)) for entry in entries if not _ignored(entry.name))
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself: a lost image like other broken links
+        return False
 
 
 def _ignored(name: str) -> bool:

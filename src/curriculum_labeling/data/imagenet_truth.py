@@ -6,11 +6,12 @@ import re
 from pathlib import Path
 
 import numpy as np
-from scipy.io import loadmat
 
+from curriculum_labeling.data.mat5 import read_variables
 from curriculum_labeling.labels import IntArray
 
 WNID = re.compile(r"n\d{8}")
+MOST_BYTES = 64 << 20
 
 
 def read_truth(truth: Path, stems: list[str], wnids: tuple[str, ...]) -> IntArray:
@@ -22,7 +23,7 @@ def read_truth(truth: Path, stems: list[str], wnids: tuple[str, ...]) -> IntArra
     """
     if not truth.is_file():
         raise ValueError(f"truth must be a text file, got {truth}, which does not exist.")
-    lines = [line.split() for line in truth.read_text().replace(",", " ").splitlines() if line.strip()]
+    lines = [line.split() for line in _text(truth).replace(",", " ").splitlines() if line.strip()]
     if lines and lines[0][0] == "ImageId":
         lines = lines[1:]
     if lines and len(lines[0]) > 1:
@@ -55,7 +56,29 @@ def _in_order(values: list[str], truth: Path) -> list[str]:
     meta = truth.with_name("meta.mat")
     if not meta.is_file():
         raise ValueError(f"meta.mat of ImageNet's development kit must lie beside the ground truth, got no {meta}.")
-    # The kit's numbers do not follow the sorted ids.
-    synsets = loadmat(meta, squeeze_me=True, variable_names=("synsets",))["synsets"]
-    kit = {str(int(one["ILSVRC2012_ID"])): str(one["WNID"]) for one in np.atleast_1d(synsets)}
+    kit = _read_kit(meta)
     return [kit.get(value, value) for value in values]
+
+
+def _read_kit(meta: Path) -> dict[str, str]:
+    """The WordNet id of each of the kit's numbers, which do not follow the sorted ids."""
+    try:
+        synsets = read_variables(meta, ("synsets",), most_bytes=MOST_BYTES).get("synsets")
+    except ValueError as error:
+        raise ValueError(f"{meta} cannot be read as a MATLAB file ({error}); take it from the kit again.") from error
+    kit = {}
+    for one in synsets if isinstance(synsets, list) else [{}]:
+        number, wnid = one.get("ILSVRC2012_ID"), one.get("WNID")
+        if not isinstance(number, np.ndarray) or number.size != 1 or not isinstance(wnid, str):
+            raise ValueError(f"{meta} must hold synsets with ILSVRC2012_ID and WNID; take it from the kit again.")
+        kit[f"{number.item():g}"] = wnid
+    return kit
+
+
+def _text(truth: Path) -> str:
+    if (size := truth.stat().st_size) > MOST_BYTES:
+        raise ValueError(f"truth must be a text file of at most {MOST_BYTES} bytes, got {truth} with {size}.")
+    try:
+        return truth.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"truth must be a text file, got {truth}, which is no text ({error.reason}).") from error

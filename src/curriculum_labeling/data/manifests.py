@@ -34,8 +34,12 @@ def _numbered(reader: object) -> list[tuple[list[str], int]]:
 def _columns(header: list[str], manifest: Path) -> list[str]:
     columns = [name.strip().lower() for name in header]
     if columns not in (["path", "label"], ["label", "path"], ["path"]):
-        raise ValueError(f'line 1 of {manifest} must be "path,label" (or "path"), got "{",".join(header)}".')
+        raise ValueError(f'line 1 of {manifest} must be "path,label" (or "path"), got "{_short(",".join(header))}".')
     return columns
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def _listing(lines: list[tuple[list[str], int]], columns: list[str], manifest: Path) -> Listing:
@@ -68,5 +72,5 @@ def _entry(fields: list[str], columns: list[str], folder: Path) -> tuple[str, st
     if not entry.get("path"):
         return "", None, "has no path"
     path = os.path.normpath(folder / entry["path"])
-    fault = None if os.path.isfile(path) else f"names {entry['path']}, which is no file in {folder}"
+    fault = None if os.path.isfile(path) else f"names {_short(entry['path'])}, which is no file in {folder}"
     return path, entry.get("label") or None, fault

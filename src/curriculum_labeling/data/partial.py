@@ -118,9 +118,24 @@ class Partial:
         for text in path.read_bytes().splitlines() if path.exists() else []:
             try:
                 line = json.loads(text)
-                yield {key: line[key] for key in ("chunk", "bytes", "crc", "unreadable")}
-            except (ValueError, KeyError, TypeError):
+                checked = {key: line[key] for key in ("chunk", "bytes", "crc", "unreadable")}
+            except (ValueError, KeyError, TypeError, RecursionError):
                 return  # the line that was being written when the process died
+            if not self._fits(checked):
+                return
+            yield checked
+
+    def _fits(self, line: dict[str, Any]) -> bool:
+        """Whether a line is about a chunk that there is."""
+        size = rows_per_chunk(self.resolution)
+        chunk, missing = line["chunk"], line["unreadable"]
+        if type(chunk) is not int or not 0 <= chunk * size < self.rows or not isinstance(missing, dict):
+            return False
+        rows = min(size, self.rows - chunk * size)
+        places = all(place.isdecimal() and int(place[:9]) < rows for place in missing)
+        return (
+            line["bytes"] == rows * self._row_bytes and places and all(isinstance(one, str) for one in missing.values())
+        )
 
     def _holds(self, line: dict[str, Any]) -> bool:
         with open(self.folder / PIXELS, "rb") as file:

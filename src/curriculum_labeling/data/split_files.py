@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.npz import read_npz
 from curriculum_labeling.labels import IntArray, Split
 
 FORMAT = 1
+MOST_BYTES = 1 << 30
 PARTS = tuple(part.name for part in fields(Split))
 
 
@@ -41,7 +43,7 @@ def load_split(path: str | Path, labels: IntArray) -> Split:
         rows, digest = int(head["rows"]), str(head["labels_sha256"])
     except FileNotFoundError as error:
         raise ValueError(f"path must be a saved split, got {path}, which does not exist.") from error
-    except Exception as error:  # damaged zip and JSON raise nearly anything
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{path} cannot be read as a split ({error}); draw it again.") from error
     if rows != len(labels):
         raise ValueError(f"{path} was drawn for other data: {rows} rows, where these labels have {len(labels)}.")
@@ -62,9 +64,9 @@ def _read_json(path: Path) -> tuple[dict[str, Any], dict[str, IntArray]]:
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], dict[str, IntArray]]:
-    with np.load(path, allow_pickle=False) as content:
-        head: dict[str, Any] = json.loads(str(content["head"]))
-        return head, {part: _row_array(content[part]) for part in PARTS}
+    content = read_npz(path, {"head": "U", **dict.fromkeys(PARTS, "iuf")}, most_bytes=MOST_BYTES)
+    head: dict[str, Any] = json.loads(str(content["head"]))
+    return head, {part: _row_array(content[part]) for part in PARTS}
 
 
 def _row_array(rows: Any) -> IntArray:

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from curriculum_labeling.data.atomic import write_atomically
 from curriculum_labeling.data.images import Images, PixelArray
+from curriculum_labeling.data.npz import read_npz
 from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Labels
 
 CLASSES, EACH = 10, 5
+KINDS = {"pixels": "u", "rows": "i", "classes": "i", "truth": "i", "confidence": "f", "names": "U"}
+MOST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,5 +61,15 @@ def save(gallery: Gallery, path: Path) -> None:
 
 def read(path: Path) -> Gallery:
     """A gallery as it was saved."""
-    with np.load(path, allow_pickle=False) as content:
-        return Gallery(**{one.name: content[one.name] for one in fields(Gallery)})
+    try:
+        found = Gallery(**read_npz(path, KINDS, most_bytes=MOST_BYTES))
+        shapes = {array.shape for array in (found.rows, found.classes, found.truth, found.confidence)}
+        if found.pixels.ndim != 4 or found.pixels.shape[3] != 3 or shapes != {found.pixels.shape[:1]}:
+            raise ValueError("its arrays do not fit each other")
+        if len(found.classes) and not (found.classes.min() >= 0 and found.classes.max() < found.names.size):
+            raise ValueError("its labels have no names")
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); delete it, and its cell's JSON file to run that again."
+        ) from error
+    return found

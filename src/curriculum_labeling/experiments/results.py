@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.typed import build
 from curriculum_labeling.experiments.cells import Cell, name_of
 from curriculum_labeling.experiments.points import Experiment
 from curriculum_labeling.experiments.scales import Scale
@@ -96,7 +98,8 @@ class Results:
         """Make this the result of a task."""
         self.folder.mkdir(parents=True, exist_ok=True)
         content = {"format": FORMAT, **asdict(result)}
-        write_atomically(self.path(task), json.dumps(content, indent=1, ensure_ascii=False).encode())
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        write_atomically(self.path(task), text.encode("utf-8", "backslashreplace"))
 
     def read(self, task: Task) -> Result | None:
         """The result of a task, None where there is none; another scale's result is refused."""
@@ -105,10 +108,12 @@ class Results:
             return None
         try:
             result = _parse(json.loads(path.read_bytes()))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} is damaged ({error}); delete it, and its cell runs again.") from error
         if result.settings != task.cell.describe():
             raise ValueError(f"{path} was made with other settings, or at another scale; choose another --out.")
+        if result.finished and len(result.rounds) != task.cell.pacing.rounds + 1:
+            raise ValueError(f"{path} is damaged (it lacks rounds); delete it, and its cell runs again.")
         return result
 
     def finished(self, task: Task) -> bool:
@@ -117,8 +122,14 @@ class Results:
         return result is not None and result.finished
 
 
-def _parse(content: dict[str, Any]) -> Result:
-    if content.pop("format") != FORMAT:
+def _parse(content: Any) -> Result:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError("it is of another version")
-    rounds = tuple(RoundResult(**one) for one in content.pop("rounds"))
-    return Result(**content, rounds=rounds)
+    rounds = content.get("rounds")
+    if not isinstance(rounds, list):
+        raise ValueError("its rounds are no list")
+    known = {name: value for name, value in content.items() if name != "format"}
+    result = build(Result, {**known, "rounds": tuple(build(RoundResult, one) for one in rounds)})
+    if any(not math.isfinite(one.test_error) or one.number != t for t, one in enumerate(result.rounds)):
+        raise ValueError("its rounds are not numbered from 0, or have no test error")
+    return result

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,9 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from curriculum_labeling.data.npz import read_npz
 from curriculum_labeling.runs.csv_cells import plain_cell
 
 T = TypeVar("T")
+LARGEST = 2**53  # whole numbers up to here are exact as floats too
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def read_record(path: Path) -> Record:
         raise ValueError(
             f"{path} must be there, got none; give the folder that `curriculum fit --out` wrote."
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(
             f"{path} must be a JSON file, got one that cannot be read ({error}); run fit again."
         ) from error
@@ -121,26 +122,27 @@ def read_table(path: Path, columns: Iterable[str]) -> list[dict[str, str]] | Non
 
 def column(path: Path, lines: list[dict[str, str]], name: str, *, empty: float) -> NDArray[np.float64]:
     """Numbers of one column, `empty` where nothing stands."""
-    values = np.full(len(lines), empty)
+    values = np.full(len(lines), empty, dtype=np.float64)
     for place, line in enumerate(lines):
         if text := line[name]:
             try:
                 values[place] = float(text)
             except ValueError:
+                values[place] = np.inf
+            if not abs(values[place]) < LARGEST:
                 raise ValueError(
-                    f"{path}: {name} must be a number, got {text!r} in line {place + 2}; run fit again."
-                ) from None
+                    f"{path}: {name} must be a number, got {_shown(text)!r} in line {place + 2}; run fit again."
+                )
     return values
 
 
-def read_arrays(path: Path, names: Iterable[str], length: int) -> dict[str, NDArray[Any]] | None:
-    """Arrays of one length from an npz file, or None where it was not written."""
+def read_arrays(path: Path, kinds: Mapping[str, str], length: int) -> dict[str, NDArray[Any]] | None:
+    """Arrays of one length from an npz file by name and kind, or None where it was not written."""
     if not path.exists():
         return None
     try:
-        with open(path, "rb") as file, np.load(file) as stored:
-            arrays = {name: stored[name] for name in names}
-    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        arrays = read_npz(path, kinds, most_bytes=16 * max(length, 1))
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path} must hold the scores of a round, got a fault ({error}); run fit again.") from error
     for name, array in arrays.items():
         if array.shape != (length,):
@@ -152,7 +154,9 @@ def read_arrays(path: Path, names: Iterable[str], length: int) -> dict[str, NDAr
 
 
 def _is(value: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether a value is of a kind; true and false are no numbers here."""
+    """Whether a value is of a kind; true and false are no numbers here, and whole numbers have an end."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
+        return False
     return isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
 
 

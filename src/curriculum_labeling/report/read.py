@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curriculum_labeling.labels import BoolArray, FloatArray, IntArray
-from curriculum_labeling.report.files import Record, read_arrays, read_record, read_record_if_any
+from curriculum_labeling.report.files import LARGEST, Record, read_arrays, read_record, read_record_if_any
 from curriculum_labeling.report.ledger import Ledger, Suggestion, read_ledger, read_suggestions
 
-SCORES = ("classes", "log_confidence", "selected", "selected_classes")
+SCORES = {"classes": "iu", "log_confidence": "f", "selected": "b", "selected_classes": "iu"}
 
 
 @dataclass(frozen=True)
@@ -245,8 +245,10 @@ def _per_round(record: Record, key: str, shape: tuple[int, int]) -> NDArray[np.f
     """A table with a line per round; lines of rounds that were not finished are left out."""
     try:
         table = np.array(record.listed(key, list)[: shape[0]], dtype=np.float64).reshape(-1, shape[1])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise record.fault(key, f"{shape[0]} lists of {shape[1]} numbers", "lists of other lengths") from error
+    if not (np.abs(table) < LARGEST).all():
+        raise record.fault(key, "lists of finite numbers", "others")
     if table.shape != shape:
         raise record.fault(key, f"{shape[0]} lists of {shape[1]} numbers", f"{len(table)} lists")
     return table

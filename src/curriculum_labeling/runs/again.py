@@ -24,7 +24,8 @@ def suggest_again(run: Run, number: int, out: Path | None) -> tuple[Path, int]:
     _, features = choose_way(job, images)
     rows = check_rows(job, images, features)
     last, delivered = read_rounds(run)
-    kept = [read_scores(run.round_folder(t) / SCORES, rows.unlabeled) for t in range(last + 1)]
+    known = len(images.classes)
+    kept = [read_scores(run.round_folder(t) / SCORES, rows.unlabeled, known) for t in range(last + 1)]
     _, flips = history([one.scores.classes for one in kept], [one.selected for one in kept])
     foreign = np.isin(rows.unlabeled, rows.check.foreign)
     scores = kept[delivered].scores

@@ -39,7 +39,7 @@ class Clock:
         try:
             self._before = float(known["seconds"])
             self.steps: dict[str, int] = {str(name): int(steps) for name, steps in known["steps"].items()}
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise RunError(f"{run / CLOCK} is damaged ({error!r}); restore it, or start a new run.") from error
         self._start = time.monotonic() if started is None else started
         self._saved = self._start

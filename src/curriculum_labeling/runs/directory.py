@@ -50,7 +50,9 @@ class Run:
         """Replace a JSON file."""
         path = self / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode())
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+        # Names of files that are no UTF-8 become escapes, which JSON has as well.
+        write_atomically(path, text.encode("utf-8", "backslashreplace"))
 
     def read(self, name: str) -> dict[str, Any]:
         """A JSON file of this run; a missing or damaged one is named."""

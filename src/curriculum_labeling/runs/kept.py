@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.npz import read_npz
 from curriculum_labeling.labels import BoolArray, IntArray, Labels, Learner, Model, Scores
 
 SCORES = "scores.npz"
-COLUMNS = ("classes", "log_confidence", "runner_up", "runner_up_confidence")
+COLUMNS = {"classes": "i", "log_confidence": "f", "runner_up": "i", "runner_up_confidence": "f"}
+SELECTED = {"selected": "b", "selected_classes": "i"}
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,25 @@ class KeptScores:
     selected_classes: IntArray
 
 
-def read_scores(path: Path, unlabeled: IntArray) -> KeptScores:
+def read_scores(path: Path, unlabeled: IntArray, classes_known: int | None = None) -> KeptScores:
     """Scores as a round left them; a missing or damaged file is named."""
     try:
-        # From memory: numpy leaves a damaged file open.
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            columns = [file[name] for name in (*COLUMNS, "selected", "selected_classes")]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        found = read_npz(path, {**COLUMNS, **SELECTED}, most_bytes=16 * max(len(unlabeled), 1))
+    except (OSError, ValueError) as error:
         raise ValueError(f"{path} is missing or damaged ({error}); restore it, or fit again.") from error
+    columns = list(found.values())
     if any(column.shape != unlabeled.shape for column in columns):
-        raise ValueError(f"{path} must hold one score per unlabeled image ({len(unlabeled)}), got {len(columns[0])}.")
+        raise ValueError(
+            f"{path} must hold one score per unlabeled image ({len(unlabeled)}); restore it, or fit again."
+        )
     classes, confidence, runner_up, second, selected, taken = columns
+    for numbers, lowest in ((classes, 0), (runner_up, 0), (taken, -1)):
+        if len(numbers) and (numbers.min() < lowest or numbers.max() >= (classes_known or np.inf)):
+            raise ValueError(
+                f"{path} must hold classes of this run, got {numbers.min()} to {numbers.max()}; fit again."
+            )
+    if np.isnan(confidence).any() or np.isnan(second).any():
+        raise ValueError(f"{path} must hold numbers as confidences, got NaN; restore it, or fit again.")
     scores = Scores(unlabeled, classes.astype(np.int64), confidence, runner_up.astype(np.int64), second)
     return KeptScores(scores, selected, taken.astype(np.int64))
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 
 from curriculum_labeling.data.atomic import write_atomically
 from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Scores
-from curriculum_labeling.runs.csv_cells import safe_cell
+from curriculum_labeling.runs.csv_cells import csv_line, safe_cell
 
 HEADER = (
     "path",
@@ -78,8 +76,5 @@ def write_ledger(path: Path, ledger: Ledger, paths: tuple[str, ...], classes: tu
 
 def write_csv(path: Path, header: Iterable[str], lines: Iterable[Iterable[object]]) -> None:
     """Write a CSV file whole."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(lines)
-    write_atomically(path, text.getvalue().encode("utf-8", "surrogateescape"))
+    text = "".join([csv_line(header), *map(csv_line, lines)])
+    write_atomically(path, text.encode("utf-8", "surrogateescape"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from curriculum_labeling.data.atomic import sync_folder
-from curriculum_labeling.runs.csv_cells import safe_cell
+from curriculum_labeling.runs.csv_cells import csv_line, safe_cell
 from curriculum_labeling.vision.predict import Prediction
 
 # Calibrated, as the column of this name in the ledger; the ledger's confidence is the model's own.
@@ -22,10 +21,9 @@ def write_predictions(path: str | Path, predictions: Iterable[Prediction]) -> in
     try:
         # File names may hold bytes that are no UTF-8; they come out as they were.
         with open(temporary, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
+            file.write(csv_line(COLUMNS))
             for count, prediction in enumerate(predictions, start=1):  # noqa: B007 (it is what is returned)
-                writer.writerow(_cells(prediction))
+                file.write(csv_line(_cells(prediction)))
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -8,11 +8,19 @@ import numpy as np
 
 from curriculum_labeling.data.cache import Cached
 from curriculum_labeling.data.images import Images
+from curriculum_labeling.data.typed import fits
 from curriculum_labeling.estimators.learner import softmax
 from curriculum_labeling.labels import BoolArray, IntArray, Round
 from curriculum_labeling.runs.courses import HeldOut
 from curriculum_labeling.runs.directory import IMAGES, Run, RunError
 from curriculum_labeling.runs.outcome import accuracy_interval
+
+KINDS: dict[str, Any] = {
+    "paths": tuple[str, ...],
+    "labels": tuple[int, ...],
+    "truth": tuple[int, ...] | None,
+    "unreadable": tuple[dict[str, str], ...],
+}
 
 
 def check_readable(images: Images) -> None:
@@ -30,8 +38,13 @@ def check_readable(images: Images) -> None:
 def read_images(run: Run) -> dict[str, Any]:
     """The record of the images of a run, with all that it must have."""
     record = run.read(IMAGES)
-    if missing := [key for key in ("paths", "labels", "truth", "unreadable") if key not in record]:
-        raise RunError(f"{run / IMAGES} is damaged (it has no {missing[0]}); restore it, or fit again.")
+    if wrong := [key for key, kind in KINDS.items() if key not in record or not fits(record[key], kind)]:
+        raise RunError(f"{run / IMAGES} is damaged (it has no {wrong[0]}); restore it, or fit again.")
+    rows, truth = len(record["paths"]), record["truth"]
+    if len(record["labels"]) != rows or (truth is not None and len(truth) != rows):
+        raise RunError(f"{run / IMAGES} is damaged (its lists differ in length); restore it, or fit again.")
+    if any(not {"path", "reason"} <= set(one) for one in record["unreadable"]):
+        raise RunError(f"{run / IMAGES} is damaged (a file is unreadable without reason); restore it, or fit again.")
     return record
 
 

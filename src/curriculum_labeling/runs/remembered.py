@@ -48,7 +48,7 @@ def remember(backbone: Backbone, before: Path, resolution: int) -> Backbone:
         index = json.loads((before / "cache" / INDEX).read_bytes())
         features = np.load(before / "cache" / ARRAY, mmap_mode="r")
         pixels = _pixels_of(before, images, index, backbone, resolution)
-    except (OSError, ValueError, KeyError, TypeError, EOFError):
+    except (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError):
         return backbone
     return backbone if pixels is None else RememberingBackbone(backbone, features, pixels)
 

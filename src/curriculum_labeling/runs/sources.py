@@ -10,6 +10,7 @@ import numpy as np
 
 from curriculum_labeling.data import folders, manifests
 from curriculum_labeling.data.listing import Listing, list_pairs
+from curriculum_labeling.data.typed import shown
 from curriculum_labeling.labels import IntArray
 from curriculum_labeling.runs.csv_cells import plain_cell
 
@@ -58,7 +59,8 @@ def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
     names: list[str | None] = [None if c < 0 else listing.classes[c] for c in listing.labels]
     unknown, changed = [], 0
     for file, label in _read_corrections(path):
-        row = place.get(os.path.realpath(path.parent / file), place.get(os.path.realpath(file)))
+        targets = [] if "\0" in file else [os.path.realpath(path.parent / file), os.path.realpath(file)]
+        row = next((place[name] for name in targets if name in place), None)
         if row is None:
             unknown.append(file)
         elif label and names[row] != label:
@@ -66,7 +68,8 @@ def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
             changed += 1
     if unknown:
         raise ValueError(
-            f"--corrections must name images of the run, got {len(unknown)} others in {path}, such as {unknown[0]}."
+            f"--corrections must name images of the run, got {len(unknown)} others in {path}, "
+            f"such as {shown(unknown[0])}."
         )
     return list_pairs(zip(listing.paths, names, strict=True)), changed
 
@@ -74,7 +77,8 @@ def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
 def _read_corrections(path: Path) -> list[tuple[str, str]]:
     """Path and label of each line; other columns, as the ledger and the suggestions have them, are passed over."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        # Names of files may hold bytes that are no UTF-8, and our own tables give them as they are.
+        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
             reader = csv.DictReader(file)
             if missing := {"path", "label"} - set(reader.fieldnames or ()):
                 raise ValueError(
@@ -84,7 +88,7 @@ def _read_corrections(path: Path) -> list[tuple[str, str]]:
             return [(plain_cell(line["path"] or ""), plain_cell(line["label"] or "").strip()) for line in reader]
     except OSError as error:
         raise ValueError(f"--corrections must be a CSV file, got {path}: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
         raise ValueError(f"--corrections must be a CSV file in UTF-8, got {path}: {error}.") from error
 
 

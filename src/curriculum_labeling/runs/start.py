@@ -18,6 +18,7 @@ import numpy as np
 
 import curriculum_labeling
 from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.data.typed import build, fits
 from curriculum_labeling.pacing import PercentilePacing
 from curriculum_labeling.runs.choices import Choices, Machine, choose, from_anywhere
 from curriculum_labeling.runs.clock import Clock
@@ -85,6 +86,8 @@ def continue_run(
         raise RunError(f"--out must be another folder than the run that is continued, got {out}.")
     known = read_listing(old)
     config = old.read(CONFIG)
+    if not fits([config.get("labeled"), config.get("unlabeled")], tuple[str, ...]):
+        raise RunError(f"{old / CONFIG} is damaged (it names no sources); restore it, or fit again.")
     sources = sources or (Path(config["labeled"]), Path(config["unlabeled"]))
     listing = list_sources(*sources) if all(source.exists() for source in sources) else known
     if corrections is not None:
@@ -95,7 +98,7 @@ def continue_run(
             f"--continue needs new or corrected labels, got those of {before}; "
             "add images to the class folders, or give --corrections FILE (path,label)."
         )
-    options = merge_options(options, read_options(config["options"]))
+    options = merge_options(options, _options_of(old, config))
     begun = _begin(
         listing, sources, out, options, force=force, show=show, stop=stop, started=started, before=before.resolve()
     )
@@ -122,21 +125,30 @@ def read_job(run: Run, *, show: Show, stop: StopRequest) -> Job:
     try:
         options = read_options(config["options"])
         choices = read_choices(config["choices"])
-        truth, before = config["truth"], config["continued_from"]
-    except (KeyError, TypeError, ValueError) as error:
+        truth = None if config["truth"] is None else np.array(config["truth"], dtype=np.int64)
+        before = None if config["continued_from"] is None else Path(config["continued_from"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
     listing = read_listing(run)
-    found = None if truth is None else np.array(truth, dtype=np.int64)
-    earlier = None if before is None else Path(before)
-    return Job(run, options, choices, listing, found, Clock(run, choices.minutes), show, stop, earlier)
+    if truth is not None and truth.shape != (len(listing),):
+        raise RunError(f"{run / CONFIG} is damaged (its truth is of other images); start a new run with --out.")
+    return Job(run, options, choices, listing, truth, Clock(run, choices.minutes), show, stop, before)
 
 
 def read_options(found: dict[str, Any]) -> FitOptions:
-    """Options as config.json holds them."""
-    values = dict(found)
+    """Options as config.json holds them; those that are newer than it have their defaults."""
+    default = FitOptions()
+    values = {one.name: getattr(default, one.name) for one in fields(default)} | dict(found)
     values["truth"] = None if values["truth"] is None else Path(values["truth"])
     values["percentiles"] = None if values["percentiles"] is None else tuple(values["percentiles"])
-    return FitOptions(**values)
+    return build(FitOptions, values)
+
+
+def _options_of(run: Run, config: dict[str, Any]) -> FitOptions:
+    try:
+        return read_options(config["options"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
 
 
 def merge_options(given: FitOptions, before: FitOptions) -> FitOptions:
@@ -154,16 +166,18 @@ def merge_options(given: FitOptions, before: FitOptions) -> FitOptions:
 def read_choices(found: dict[str, Any]) -> Choices:
     """Choices as config.json holds them."""
     pacing = found["pacing"]
-    return Choices(**{**found, "pacing": PercentilePacing(tuple(pacing["percentiles"]), pacing["balance"])})
+    return build(Choices, {**found, "pacing": PercentilePacing(tuple(pacing["percentiles"]), pacing["balance"])})
 
 
 def read_listing(run: Run) -> Listing:
     """The images of a run as they were listed when it began."""
     record = run.read(LISTING)
     try:
+        if not fits([record["paths"], record["classes"]], tuple[tuple[str, ...], ...]):
+            raise ValueError("its paths and classes must be texts")
         labels = np.array(record["labels"], dtype=np.int64)
         return Listing(tuple(record["paths"]), labels, tuple(record["classes"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RunError(f"{run / LISTING} is damaged ({error}); start a new run with --out.") from error
 
 

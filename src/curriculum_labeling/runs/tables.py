@@ -24,14 +24,14 @@ SUGGESTED = 50
 
 def write_tables(run: Run, way: Way, model: Any, rows: Rows, outcome: Outcome) -> None:
     """Write ledger.csv and suggestions.csv."""
-    kept = [read_scores(run.round_folder(t) / SCORES, rows.unlabeled) for t in range(outcome.last + 1)]
+    paths, classes = rows.images.paths or (), rows.images.classes
+    kept = [read_scores(run.round_folder(t) / SCORES, rows.unlabeled, len(classes)) for t in range(outcome.last + 1)]
     scores = kept[outcome.delivered].scores
     first, flips = history([one.scores.classes for one in kept], [one.selected for one in kept])
     probability = calibrated(way, model, scores, outcome.temperature)
     foreign = np.isin(rows.unlabeled, rows.check.foreign)
     strange = rows.check.foreign_scores[rows.unlabeled]
     ledger = Ledger(scores, probability, first, flips, strange, duplicates_of(rows))
-    paths, classes = rows.images.paths or (), rows.images.classes
     write_ledger(run / LEDGER, ledger, paths, classes)
     found = suggest_rows(rows, scores, flips, foreign, SUGGESTED)
     write_suggestions(run / SUGGESTIONS, found, scores, paths, classes)

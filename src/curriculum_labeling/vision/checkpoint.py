@@ -78,9 +78,12 @@ class Store:
             return None
         try:
             progress = json.loads(path.read_bytes())
-            path = self.folder / progress["tensors"]
+            file = progress.get("tensors") if isinstance(progress, dict) else None
+            if not isinstance(file, str) or Path(file).name != file:
+                raise ValueError("it names no tensors")
+            path = self.folder / file
             return Saved(load_file(path), progress)
-        except (ValueError, KeyError, OSError, SafetensorError) as error:
+        except (ValueError, RecursionError, OSError, SafetensorError) as error:
             raise ValueError(
                 f"the checkpoint in {self.folder} cannot be read ({path.name}: {error}); "
                 "delete the folder to train this round anew."

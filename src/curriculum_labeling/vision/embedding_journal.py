@@ -70,14 +70,15 @@ class Journal:
         for text in path.read_bytes().splitlines() if path.exists() else []:
             try:
                 line = json.loads(text)
-                yield int(line["batch"]), int(line["crc"])
-            except (ValueError, KeyError, TypeError):
+                number, crc = int(line["batch"]), int(line["crc"])
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 return  # the line that was being written when the process died
+            yield number, crc
 
     def _holds(self, number: int, crc: int) -> bool:
-        rows = self._rows_of(number)
-        if not len(rows):
+        if not 0 <= number * self.batch < self.rows:
             return False
+        rows = self._rows_of(number)
         with open(self.folder / ARRAY, "rb") as file:
             file.seek(self._offset(number))
             return crc32(file.read(len(rows) * self._row_bytes)) == crc

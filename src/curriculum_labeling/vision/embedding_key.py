@@ -36,6 +36,6 @@ def _cache_key(images: Images) -> str | None:
     path = Path(str(images.pixels.filename)).with_name(INDEX)
     try:
         key = json.loads(path.read_bytes())["key"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return key if isinstance(key, str) else None

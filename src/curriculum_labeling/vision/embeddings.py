@@ -150,5 +150,5 @@ def _open(folder: Path, index: dict[str, Any]) -> Features | None:
 def _read_index(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None

@@ -20,6 +20,8 @@ from curriculum_labeling.labels import FloatArray, IntArray
 from curriculum_labeling.vision.operations import TOPS, Operation, Scale
 
 _FORM = "[[[operation, probability, magnitude], …], …]"
+SHOWN = 20
+LARGEST = 1e9  # NaN is not below it either
 Step = tuple[Operation, float, float]
 
 
@@ -40,7 +42,7 @@ def load_policy(path: str | Path, *, scale: Scale | None = None) -> Policy:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"policy must be an existing JSON file, got {str(path)!r}, which is not there.") from None
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"policy must be a JSON file, got {path.name!r}, which is not JSON: {error}.") from None
     return parse_policy(content, scale=scale)
 
@@ -61,7 +63,8 @@ def parse_policy(content: Any, *, scale: Scale | None = None) -> Policy:
             if not 0 <= step[2] <= top
         ]
     if faults:
-        raise ValueError("policy has faults:\n  " + "\n  ".join(faults))
+        more = [f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []
+        raise ValueError("policy has faults:\n  " + "\n  ".join(faults[:SHOWN] + more) + ".")
     assert scale is not None
     return _arrays(steps, scale)
 
@@ -73,16 +76,18 @@ def _step(step: Any, where: str, faults: list[str]) -> Step:
         faults.append(f"{where}: must be [operation, probability, magnitude], got {_short(step)}")
         return nothing
     name, probability, magnitude = step
-    if name not in Operation.__members__:
-        close = get_close_matches(str(name), Operation.__members__, n=1, cutoff=0.5)
+    if not isinstance(name, str) or name not in Operation.__members__:
+        close = get_close_matches(str(name)[:60], Operation.__members__, n=1, cutoff=0.5)
         hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(Operation.__members__)}"
-        faults.append(f"{where}: unknown operation {name!r}{hint}")
+        faults.append(f"{where}: unknown operation {_short(name)}{hint}")
         return nothing
     if not _is_number(probability) or not 0 <= probability <= 1:
-        faults.append(f"{where}: probability must be from 0 to 1, got {probability!r}")
+        faults.append(f"{where}: probability must be from 0 to 1, got {_short(probability)}")
         return nothing
     if magnitude is not None and not _is_number(magnitude):
-        faults.append(f"{where}: magnitude must be a number, or null where the operation has none, got {magnitude!r}")
+        faults.append(
+            f"{where}: magnitude must be a number, or null where the operation has none, got {_short(magnitude)}"
+        )
         return nothing
     return Operation[name], float(probability), float(magnitude or 0)
 
@@ -108,7 +113,7 @@ def _arrays(parts: list[list[Step]], scale: Scale) -> Policy:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST
 
 
 def _short(value: Any) -> str:
