@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check lint format types benchmark clean
+.PHONY: demo test soak check lint format types benchmark clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/curriculum demo --out demo-output --force
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
+
+soak: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m soak tests/faults
 
 check: lint types
 	$(MAKE) test
