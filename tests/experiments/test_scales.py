@@ -1,5 +1,7 @@
 """Reductions."""
 
+from dataclasses import replace
+
 import pytest
 
 from curriculum_labeling.experiments.ablations import table_8, table_10
@@ -7,7 +9,7 @@ from curriculum_labeling.experiments.catalog import EXPERIMENTS
 from curriculum_labeling.experiments.cells import Cell, passes_of, training_config
 from curriculum_labeling.experiments.comparisons import CL, CL_RA_MIXUP, IMAGENET, figure_2, figure_4
 from curriculum_labeling.experiments.cost import image_passes
-from curriculum_labeling.experiments.scales import CPU, PAPER
+from curriculum_labeling.experiments.scales import CPU, CPU_LONG, PAPER, SCALES
 from curriculum_labeling.labels import Labels
 from curriculum_labeling.vision.averaging import SWA
 from curriculum_labeling.vision.batches import Batches
@@ -59,3 +61,12 @@ def test_a_scale_says_what_it_reduces():
     assert "ImageNet" not in said
     assert "ImageNet's first 10 classes" in CPU.sentence_for([IMAGENET])
     assert CPU.sentence_for(figure_4.cells) == "The same at every scale."
+
+
+def test_the_long_scale_trains_four_times_as_long_and_is_otherwise_the_same():
+    assert set(SCALES) == {"paper", "cpu", "cpu-long"}
+    for cell in CELLS:
+        short, long = CPU.reduced(cell), CPU_LONG.reduced(cell)
+        assert long == (short if cell.data == "moons" else replace(short, passes=long.passes))
+        assert cell.data == "moons" or abs(long.passes - 4 * short.passes) <= 2
+    assert "80,000 images per round" in CPU_LONG.sentence_for([CL])

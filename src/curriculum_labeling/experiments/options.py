@@ -18,9 +18,10 @@ class ReproduceOptions:
     Parameters
     ----------
     scale
-        paper has the paper's settings; cpu is a reduction of which a cell takes a few minutes on two cores.
+        paper has the paper's settings; cpu is a reduction of which a cell takes a few minutes on two cores; cpu-long
+        trains four times as long.
     seeds
-        Runs of every cell; 5 at paper scale and 3 at CPU scale by default.
+        Runs of every cell; 5 at paper scale and 3 at the others by default.
     data
         CIFAR-10, SVHN or ImageNet as published, a folder or archive; or a folder with folders cifar10, svhn, imagenet.
     out
@@ -41,7 +42,7 @@ class ReproduceOptions:
         Only draw tables and figures anew, from the cells that are there.
     """
 
-    scale: Literal["paper", "cpu"] = "cpu"
+    scale: Literal["paper", "cpu", "cpu-long"] = "cpu"
     seeds: int | None = None
     data: Path | None = None
     out: Path | None = None
