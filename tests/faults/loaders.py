@@ -194,8 +194,8 @@ def save_begun(folder: Path):
     lay_out(folder)
     options = FitOptions(features="none", truth=folder / "truth.csv", passes=1.0)
     sources = folder / "labeled", folder / "unlabeled"
-    begun = begin(*sources, folder / "run", options, force=False, show=show_nothing, stop=StopRequest())
-    begun.clock.fix("main, round 0", 7)
+    with begin(*sources, folder / "run", options, force=False, show=show_nothing, stop=StopRequest()) as job:
+        job.clock.fix("main, round 0", 7)
 
 
 def resume(folder: Path):
@@ -296,7 +296,7 @@ def save_cache(folder: Path):
     save_scenes(folder / "photos", 5)
     (folder / "photos" / "004.jpg").write_bytes(b"no image")
     cache.load(_photos(folder), folder / "made", resolution=16, workers=1, unreadable="skip")
-    (found,) = (folder / "made").glob("16px-*")
+    (found,) = (path for path in (folder / "made").glob("16px-*") if path.is_dir())
     found.rename(folder / "cache")
 
 

@@ -16,7 +16,7 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        if error.filename is None:  # a write that failed does not say where
+        if error.errno is not None and error.filename is None:  # a write that failed does not say where
             error.filename = str(path)
         raise
     finally:

@@ -22,6 +22,7 @@ from curriculum_labeling.data.fingerprints import FORMAT, Digests, Fingerprints,
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.data.locks import exclusive
+from curriculum_labeling.data.npy import map_array
 from curriculum_labeling.data.partial import DIGESTS, INDEX, PIXELS, Partial
 
 SHOWN = 5
@@ -146,8 +147,8 @@ def _digests(path: Path) -> Digests:
     """The digests of another cache; none where that cache is damaged, as it is not needed here."""
     nothing: Digests = np.empty((0, 2), dtype=np.uint64)
     try:
-        digests, rows = np.load(path, mmap_mode="r"), len(np.load(path.with_name(PIXELS), mmap_mode="r"))
-    except (OSError, ValueError, TypeError, EOFError):
+        digests, rows = map_array(path), len(map_array(path.with_name(PIXELS)))
+    except (OSError, ValueError, TypeError):
         return nothing
     return digests if digests.shape == (rows, 2) and digests.dtype == np.uint64 else nothing
 
@@ -171,13 +172,13 @@ def _open(target: Path, listing: Listing, flippable: bool) -> Cached:
     """Map a finished cache, checking that it is whole."""
     try:
         index = json.loads((target / INDEX).read_bytes())
-        pixels = np.load(target / PIXELS, mmap_mode="r")
+        pixels = map_array(target / PIXELS)
         if len(pixels) != index["rows"] or index["files"] != len(listing):
             raise ValueError(f"{len(pixels)} rows instead of {index['rows']}")
         faults = {fault["row"]: UnreadableImage(fault["path"], fault["reason"]) for fault in index["unreadable"]}
         kept = [row for row in range(len(listing)) if row not in faults]
         paths = tuple(listing.paths[row] for row in kept)
         images = Images(pixels, listing.labels[kept], listing.classes, paths, flippable)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(f"the image cache {target} is damaged ({error}); delete that folder and run again.") from error
     return Cached(images, tuple(faults.values()))

@@ -17,6 +17,7 @@ import numpy as np
 
 from curriculum_labeling.data.decode import UnreadableImage, check_size, decode_bytes
 from curriculum_labeling.data.fingerprints import FileState
+from curriculum_labeling.data.npy import map_array
 
 CHUNK_BYTES = 8 << 20
 CHUNK_ROWS = 256
@@ -64,7 +65,7 @@ def decode_chunk(chunk: Chunk) -> DecodedChunk:
         try:
             if source.cached is not None:
                 path, row = source.cached
-                pixels[place] = np.load(path, mmap_mode="r")[row]
+                pixels[place] = map_array(path)[row]
             else:
                 pixels[place] = decode_bytes(_read(source.file), r, name=source.file.path)
         except UnreadableImage as error:

@@ -125,8 +125,12 @@ def _rows_and_labels(batch: Any, name: str) -> tuple[NDArray[np.uint8], NDArray[
     rows = held.array if isinstance(held, _Array) else None
     if rows is None or rows.ndim != 2 or rows.shape[1] != 3072 or not isinstance(labels, list):
         raise ValueError(f"{name} must hold data of shape N×3072 and a list of labels; download it again.")
-    if len(labels) != len(rows) or not all(type(label) is int and 0 <= label <= 9 for label in labels):
-        raise ValueError(f"{name} must hold one whole number per row, from 0 to 9, as its labels; download it again.")
+    if len(labels) != len(rows) or not all(type(label) is int for label in labels):
+        raise ValueError(f"{name} must hold one whole number per row as its labels; download it again.")
+    if not all(0 <= label <= 9 for label in labels):
+        # Not more digits than 64 bits have, however many there are.
+        low, high = (min(max(one, -(2**63)), 2**63) for one in (min(labels), max(labels)))
+        raise ValueError(f"labels in {name} must be from 0 to 9, got {low} to {high}; download it again.")
     return rows, np.array(labels, dtype=np.int64)
 
 

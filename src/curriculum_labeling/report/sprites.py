@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 from curriculum_labeling.data.images import PixelArray
+from curriculum_labeling.data.npy import map_array
 from curriculum_labeling.report.read import Rows
 
 SIDE = 64
@@ -46,8 +47,8 @@ def open_pixels(rows: Rows) -> PixelArray | None:
         if not path.exists():
             continue
         try:
-            pixels: PixelArray = np.load(path, mmap_mode="r")
-        except (OSError, ValueError, EOFError):
+            pixels: PixelArray = map_array(path)
+        except (OSError, ValueError):
             continue
         if pixels.ndim == 4 and len(pixels) == len(rows.paths) and pixels.dtype == np.uint8:
             return pixels

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from curriculum_labeling.data.images import Images, PixelArray
+from curriculum_labeling.data.npy import map_array
 from curriculum_labeling.data.partial import PIXELS
 from curriculum_labeling.vision.backbones.protocol import Backbone, Features
 from curriculum_labeling.vision.embedding_key import embedding_key
@@ -46,9 +47,9 @@ def remember(backbone: Backbone, before: Path, resolution: int) -> Backbone:
     try:
         images = json.loads((before / "images.json").read_bytes())
         index = json.loads((before / "cache" / INDEX).read_bytes())
-        features = np.load(before / "cache" / ARRAY, mmap_mode="r")
+        features = map_array(before / "cache" / ARRAY)
         pixels = _pixels_of(before, images, index, backbone, resolution)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return backbone
     return backbone if pixels is None else RememberingBackbone(backbone, features, pixels)
 
@@ -67,7 +68,7 @@ def _pixels_of(
 
 def _candidates(before: Path, rows: int, resolution: int) -> Iterator[PixelArray]:
     for path in sorted((before / "cache").glob(f"{resolution}px-*/{PIXELS}")):
-        pixels = np.load(path, mmap_mode="r")
+        pixels = map_array(path)
         if len(pixels) == rows:
             yield pixels
 

@@ -22,6 +22,7 @@ from curriculum_labeling.data.atomic import sync_folder, write_atomically
 from curriculum_labeling.data.cache import Progress
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.locks import exclusive
+from curriculum_labeling.data.npy import map_array
 from curriculum_labeling.vision.backbones.protocol import Backbone, Features
 from curriculum_labeling.vision.embedding_journal import JOURNAL, Journal
 from curriculum_labeling.vision.embedding_key import embedding_key
@@ -141,8 +142,8 @@ def _open(folder: Path, index: dict[str, Any]) -> Features | None:
     if _read_index(folder / INDEX) != index:
         return None
     try:
-        found: Features = np.load(folder / ARRAY, mmap_mode="r")
-    except (OSError, ValueError, EOFError):
+        found: Features = map_array(folder / ARRAY)
+    except (OSError, ValueError):
         return None
     return found if found.shape == (index["rows"], index["size"]) and found.dtype == np.float32 else None
 
