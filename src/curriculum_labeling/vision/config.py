@@ -9,6 +9,7 @@ from typing import Literal
 from curriculum_labeling.vision.averaging import EMA, SWA
 from curriculum_labeling.vision.networks import Factory
 from curriculum_labeling.vision.objective import ClassWeights, LabelKind, Objective, cross_entropy
+from curriculum_labeling.vision.optimizers import OptimizerName
 from curriculum_labeling.vision.recipe import Recipe
 from curriculum_labeling.vision.schedule import Budget
 
@@ -16,6 +17,7 @@ Precision = Literal["auto", "fp32", "bf16", "fp16"]
 CHOICES = {
     "labels": ("hard", "soft"),
     "class_weights": ("none", "inverse"),
+    "optimizer": ("sgd", "muon"),
     "precision": ("auto", "fp32", "bf16", "fp16"),
 }
 COUNTS = ("batch_size", "accumulate", "score_batch")
@@ -44,8 +46,10 @@ class TrainingConfig:
     batch_size, accumulate : int
         Rows per optimizer step, and in how many pieces they go through the network: a batch of 1,024
         with `accumulate=8` needs the memory of 128. Batch normalization then sees 128 rows at a time.
+    optimizer : "sgd" or "muon"
+        SGD as in the paper; Muon gets further where time is short, see `optimizers.py`.
     learning_rate, momentum, nesterov, weight_decay : float
-        SGD as in the paper.
+        Of SGD; under Muon, of all parameters but convolutions.
     decay_norms_and_biases : bool
         Whether weight decay also holds for parameters with one axis.
     warmup : float
@@ -85,6 +89,7 @@ class TrainingConfig:
     budget: Budget = field(default_factory=lambda: Budget(epochs=30))
     batch_size: int = 128
     accumulate: int = 1
+    optimizer: OptimizerName = "sgd"
     learning_rate: float = 0.1
     momentum: float = 0.9
     nesterov: bool = True

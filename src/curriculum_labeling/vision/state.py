@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from curriculum_labeling.vision.averaging import Average
 from curriculum_labeling.vision.checkpoint import Saved
 from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.optimizers import build_optimizer, parameter_groups
 from curriculum_labeling.vision.schedule import Schedule
 
 
@@ -19,7 +20,7 @@ class TrainingState:
     """A network in training, with its optimizer, average and progress."""
 
     network: nn.Module
-    optimizer: torch.optim.SGD
+    optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler
     average: Average | None
     step: int = 0
@@ -79,9 +80,9 @@ class TrainingState:
 
 def begin(network: nn.Module, config: TrainingConfig, device: torch.device, *, scaled: bool) -> TrainingState:
     """The state before the first step."""
-    optimizer = torch.optim.SGD(
-        _parameter_groups(network, config),
-        lr=config.learning_rate,
+    optimizer = build_optimizer(
+        config.optimizer,
+        parameter_groups(network, config.weight_decay, norms_and_biases=config.decay_norms_and_biases),
         momentum=config.momentum,
         nesterov=config.nesterov,
         fused=device.type in ("cpu", "cuda"),
@@ -89,17 +90,6 @@ def begin(network: nn.Module, config: TrainingConfig, device: torch.device, *, s
     average = None if config.average is None else Average(config.average, network)
     scaler = torch.amp.GradScaler(device.type, enabled=scaled)
     return TrainingState(network, optimizer, scaler, average, loss=torch.zeros((), device=device))
-
-
-def _parameter_groups(network: nn.Module, config: TrainingConfig) -> list[dict[str, Any]]:
-    """All parameters with weight decay, or those with one axis (biases and norms) without."""
-    parameters = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    if config.decay_norms_and_biases:
-        return [{"params": parameters, "weight_decay": config.weight_decay}]
-    decayed = [parameter for parameter in parameters if parameter.ndim > 1]
-    others = [parameter for parameter in parameters if parameter.ndim <= 1]
-    groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
-    return [group for group in groups if group["params"]]
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
