@@ -49,6 +49,7 @@ def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
     yield "features", choices.backbone or "none, a network is trained from scratch"
     if choices.network:
         yield "network", choices.network
+        yield "budget", "small" if choices.small else "large"
         yield "augmentation", choices.augmentation
         yield "flip", "yes" if choices.flip else "no"
     yield "resolution", f"{choices.resolution} pixels"

@@ -6,10 +6,14 @@ from PIL import Image
 
 from curriculum_labeling.data.listing import list_pairs
 from curriculum_labeling.runs import choices
-from curriculum_labeling.runs.choices import Machine, choose
+from curriculum_labeling.runs.choices import Machine
 from curriculum_labeling.runs.options import FitOptions
 
 CPU, GPU = Machine("cpu", 2), Machine("cuda", 8)
+
+
+def choose(options, listing, machine, pace=800.0):
+    return choices.choose(options, listing, machine, lambda *_: pace)
 
 
 @pytest.fixture
@@ -69,11 +73,50 @@ def test_few_labels_are_folded_and_many_held_out(listing, monkeypatch):
     assert (found.folds, found.holdout) == (0, 0.0)
 
 
-def test_a_short_time_has_few_rounds_and_a_long_one_those_of_the_paper(listing):
-    assert choose(FitOptions(minutes=5), listing(), CPU).pacing.rounds == 3
-    assert choose(FitOptions(minutes=500), listing(), CPU).pacing.rounds == 5
-    assert choose(FitOptions(passes=5), listing(), CPU).minutes is None
+def test_a_time_becomes_a_budget_by_what_the_machine_can_do(listing, monkeypatch):
+    monkeypatch.setattr(choices, "MOST_PASSES", 1e9)
+    short, long = (choose(FitOptions(minutes=m), listing(), CPU) for m in (5, 5000))
+    assert (short.small, short.augmentation) == (True, "light")
+    assert (long.small, long.augmentation) == (False, "heavy")
+    assert long.weights == pytest.approx((1 / 6,) * 6)
+    assert long.pacing.percentiles == (80, 60, 40, 20, 0)
+    assert short.weights[0] < short.weights[-1]
+    assert short.pacing.rounds == len(short.weights) - 1
+    assert short.reasons["budget"].startswith("about 120,000 images to train on in this time")
+    assert "labels only has 33% of the time" in short.reasons["rounds"]
+    assert not choose(FitOptions(minutes=5), listing(), GPU, pace=1e6).small
+
+
+def test_a_small_set_is_a_small_budget_however_long_the_time(listing):
+    assert choose(FitOptions(minutes=5000), listing(), CPU).small
+
+
+def test_the_budget_can_be_said(listing):
+    assert not choose(FitOptions(minutes=5, budget="large"), listing(), CPU).small
+    assert choose(FitOptions(minutes=5000, budget="small"), listing(), CPU).small
+    with pytest.raises(ValueError, match=r"--budget must not be given with --features efficientnet-lite0"):
+        choose(FitOptions(budget="small", features="efficientnet-lite0"), listing(), CPU)
+
+
+def test_rounds_that_are_asked_for_are_of_equal_length(listing):
+    found = choose(FitOptions(minutes=5, percentiles=(50.0, 0.0)), listing(), CPU)
+    assert found.weights == pytest.approx((1 / 3,) * 3)
+    assert found.pacing.percentiles == (50, 0)
+
+
+def test_the_machine_is_measured_only_where_a_network_has_a_time(listing):
+    def measured(*_):
+        raise AssertionError
+
+    found = choices.choose(FitOptions(passes=5), listing(), CPU, measured)
+    assert (found.minutes, found.pacing.rounds) == (None, 5)
     assert choose(FitOptions(), listing(), CPU).minutes == choices.MINUTES_ON_CPU
+
+
+def test_most_labels_are_for_learning(listing, monkeypatch):
+    monkeypatch.setattr(choices, "FEW_LABELS", 5)
+    monkeypatch.setattr(choices, "HELD_OUT_LABELS", 1)
+    assert choose(FitOptions(), listing(), CPU).holdout == pytest.approx(1 / 12)
 
 
 def test_files_that_are_no_images_do_not_stop_the_choice(tmp_path):

@@ -224,7 +224,9 @@ def test_faulty_batches_are_refused():
 
 
 def test_faulty_recipes_are_refused():
-    with pytest.raises(ValueError, match=r"one of none, moderate, heavy, policy, got 'hevy'; did you mean 'heavy'\?"):
+    with pytest.raises(
+        ValueError, match=r"moderate, light, heavy, policy, got 'hevy'; did you mean 'heavy'\?"
+    ):
         build_recipe("hevy")
     with pytest.raises(ValueError, match=r"got 'zzz'\.$"):
         build_recipe("zzz")
@@ -240,3 +242,10 @@ def test_faulty_recipes_are_refused():
         build_recipe("moderate", crop="center")
     with pytest.raises(ValueError, match=r"fill must be 1 or 3 grey levels from 0 to 255, got \(300,\)"):
         build_recipe("moderate", fill=(300,))
+
+
+def test_light_is_one_operation_and_a_small_square():
+    light, heavy = build_recipe("light"), build_recipe("heavy")
+    assert (light.steps, heavy.steps) == (1, 2)
+    assert (light.cutout_for((32, 40)), heavy.cutout_for((32, 40))) == (8, 16)
+    assert (light.cutout_for((64, 64)), build_recipe("heavy", cutout=5).cutout_for((64, 64))) == (16, 5)

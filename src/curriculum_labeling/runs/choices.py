@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -12,20 +13,28 @@ from PIL import Image
 
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import PercentilePacing
+from curriculum_labeling.runs.division import Division, divide, divide_equally
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 
 SAMPLE = 200
 SMALL_PHOTO = 64  # up to here a network learns in minutes on a CPU
 FEW_LABELS = 1000  # below this, labels held out once would tell too little
+# A fifth of the labels is held out, and not more than these: the rest is for learning.
+HELD_OUT_SHARE, HELD_OUT_LABELS = 0.2, 500
 TINY = 16
+# A fold only has to compare rounds with each other, so it may train half as long.
+FOLD_WEIGHT = 0.5
 # Where nobody says how long: enough for a first answer, short enough to wait for.
 MINUTES_ON_CPU, MINUTES_ON_ACCELERATOR = 20.0, 60.0
 # More passes than these over all images bring nothing to a small set, whatever the time.
 MOST_PASSES = 60.0
-# With less time than this, a network is not done with a round before the next one begins.
-LONG_MINUTES = 240.0
-SHORT_STEP, PAPER_STEP = 33.4, 20.0
+# Six trainings, as in the paper, on a million images each; with fewer, the paper's way does not pay.
+LARGE = 6_000_000
+PAPER_ROUNDS, PAPER_STEP = 5, 20.0
+
+# Images trained on in a second by a network of this name, at this resolution.
+Pace = Callable[[str, int], float]
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,9 @@ class Choices:
     """Every setting of a run, with nothing left to choose.
 
     `backbone` is None where a network is trained from scratch, `network` is None where features are
-    used. `folds` is 0 for none; `holdout` is a share of the labels, 0 for none.
+    used. `small` is a budget too small for the paper's settings; `weights` are the shares of the time
+    that labels only and each round have. `folds` is 0 for none; `holdout` is a share of the labels, 0
+    for none.
     """
 
     backbone: str | None
@@ -56,6 +67,8 @@ class Choices:
     flip: bool
     minutes: float | None
     passes: float | None
+    small: bool
+    weights: tuple[float, ...]
     pacing: PercentilePacing
     folds: int
     holdout: float
@@ -63,23 +76,31 @@ class Choices:
     reasons: dict[str, str]
 
 
-def choose(options: FitOptions, listing: Listing, machine: Machine) -> Choices:
-    """Resolve every "auto" of the options."""
+def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) -> Choices:
+    """Resolve every "auto" of the options; `pace` is asked only where a network has a time to train in."""
     reasons: dict[str, str] = {}
     side = typical_side(listing)
     backbone = _backbone(options, side, machine, reasons)
     resolution = _resolution(options, side, backbone, machine, reasons)
+    network = None if backbone else _network(options, resolution, machine, reasons)
     minutes, passes = _budget(options, backbone, machine, reasons)
     folds, holdout = _held_out(options, listing, backbone, reasons)
+    total = None
+    if network is not None:
+        total = _images_to_train_on(minutes, passes, listing, folds, lambda: pace(network, resolution))
+    small = _small(options, total, passes, reasons)
+    division = _division(options, listing, small, total, passes)
     return Choices(
         backbone=backbone,
-        network=None if backbone else _network(options, resolution, machine, reasons),
+        network=network,
         resolution=resolution,
-        augmentation="none" if backbone else _augmentation(options, resolution, reasons),
+        augmentation="none" if backbone else _augmentation(options, resolution, small, reasons),
         flip=_flip(options, listing.classes, reasons),
         minutes=minutes,
         passes=passes,
-        pacing=_pacing(options, backbone, minutes, reasons),
+        small=small,
+        weights=division.weights,
+        pacing=_pacing(options, backbone, division, small, reasons),
         folds=folds,
         holdout=holdout,
         device=machine.device,
@@ -108,8 +129,9 @@ def _shorter_side(path: str) -> int | None:
 
 
 def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[str, str]) -> str | None:
-    only_networks = {"--network": options.network != "auto", "--augmentation": options.augmentation != "auto"}
-    asked = [name for name, given in {**only_networks, "--passes": options.passes is not None}.items() if given]
+    only_networks = {name: getattr(options, name) != "auto" for name in ("network", "augmentation", "budget")}
+    only_networks["passes"] = options.passes is not None
+    asked = [f"--{name}" for name, given in only_networks.items() if given]
     if options.features == "none":
         return None
     if options.features != "auto":
@@ -171,14 +193,14 @@ def _network(options: FitOptions, resolution: int, machine: Machine, reasons: di
     return "wrn-28-2" if resolution <= SMALL_PHOTO else "resnet-18"
 
 
-def _augmentation(options: FitOptions, resolution: int, reasons: dict[str, str]) -> str:
+def _augmentation(options: FitOptions, resolution: int, small: bool, reasons: dict[str, str]) -> str:
     if options.augmentation != "auto":
         return options.augmentation
     if resolution <= TINY:
         reasons["augmentation"] = "images this small do not survive more"
         return "moderate"
-    reasons["augmentation"] = "few labels need it"
-    return "heavy"
+    reasons["augmentation"] = "heavy would need longer rounds" if small else "as in the paper"
+    return "light" if small else "heavy"
 
 
 def _flip(options: FitOptions, classes: tuple[str, ...], reasons: dict[str, str]) -> bool:
@@ -199,14 +221,53 @@ def _budget(
     return minutes, None
 
 
+def _images_to_train_on(
+    minutes: float | None, passes: float | None, listing: Listing, folds: int, pace: Callable[[], float]
+) -> float:
+    """How many images all trainings of the main course may take together, repeated ones counted."""
+    most = MOST_PASSES * len(listing) * (PAPER_ROUNDS + 1)
+    if passes is not None:
+        return passes * len(listing) * (PAPER_ROUNDS + 1)
+    assert minutes is not None
+    return min(most, 60 * minutes * pace() / (1 + folds * FOLD_WEIGHT))
+
+
+def _small(options: FitOptions, total: float | None, passes: float | None, reasons: dict[str, str]) -> bool:
+    if total is None:
+        return False
+    if options.budget != "auto":
+        return options.budget == "small"
+    small = total < LARGE
+    count = f"{total / 1e6:.2g} million" if total >= 1e6 else f"{total:,.0f}"
+    where = "at this many passes" if passes is not None else "in this time, on this machine"
+    reasons["budget"] = f"about {count} images to train on {where}" + (
+        ": Muon, and rounds that grow" if small else ": as in the paper"
+    )
+    return small
+
+
+def _division(
+    options: FitOptions, listing: Listing, small: bool, total: float | None, passes: float | None
+) -> Division:
+    """The rounds and their shares: those asked for, or what suits the budget."""
+    if options.percentiles is not None or options.step is not None or passes is not None or not small:
+        rounds = options.pacing(PAPER_STEP, "none").rounds
+        return divide_equally(rounds)
+    assert total is not None
+    labels = int((listing.labels >= 0).sum())
+    return divide(total, labels, len(listing) - labels)
+
+
 def _pacing(
-    options: FitOptions, backbone: str | None, minutes: float | None, reasons: dict[str, str]
+    options: FitOptions, backbone: str | None, division: Division, small: bool, reasons: dict[str, str]
 ) -> PercentilePacing:
-    short = backbone is None and minutes is not None and minutes < LONG_MINUTES
     if options.step is None and options.percentiles is None:
-        reasons["rounds"] = "few and long ones suit a short time" if short else "as in the paper"
+        grown = "labels only has {:.0%} of the time, the last round {:.0%}".format(
+            *division.weights[:: division.rounds]
+        )
+        reasons["rounds"] = grown if small else "as in the paper"
     # A probe weighs its rows so that classes keep their shares; a network has its batches only.
-    return options.pacing(SHORT_STEP if short else PAPER_STEP, "none" if backbone else "per-class")
+    return options.pacing(100 / division.rounds, "none" if backbone else "per-class")
 
 
 def _held_out(
@@ -218,8 +279,9 @@ def _held_out(
     labels = listing.labels[listing.labels >= 0]
     smallest = int(np.bincount(labels).min())
     if len(labels) >= FEW_LABELS and backbone is None:
-        reasons["validation"] = f"{len(labels):,} labels are enough to hold a fifth out"
-        return 0, 0.2
+        share = min(HELD_OUT_SHARE, HELD_OUT_LABELS / len(labels))
+        reasons["validation"] = f"{len(labels):,} labels are enough to hold some of them out"
+        return 0, share
     folds = max(2, min(5 if backbone else 2, smallest))
     reasons["validation"] = f"{len(labels):,} labels are few, so each of them is held out once"
     return folds, 0.0

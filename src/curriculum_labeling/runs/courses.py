@@ -12,14 +12,12 @@ from curriculum_labeling.curriculum import curriculum
 from curriculum_labeling.data.folds import holdout, split_folds
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.pacing import PercentilePacing
-from curriculum_labeling.runs.choices import Choices
+from curriculum_labeling.runs.choices import FOLD_WEIGHT, Choices
 from curriculum_labeling.runs.clock import Work
 from curriculum_labeling.runs.kept import KeepingLearner
 from curriculum_labeling.runs.ways import Way
 
 MAIN = "main"
-# A fold only has to compare rounds with each other, so it may train half as long.
-FOLD_WEIGHT = 0.5
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,12 @@ def plan_courses(labels: Labels, groups: IntArray, choices: Choices, seed: int) 
     return [*courses, Course(MAIN, labels, nothing, nothing)]
 
 
-def work_of(courses: list[Course], rounds: int, unlabeled: int) -> list[Work]:
+def work_of(courses: list[Course], weights: tuple[float, ...], scored: int) -> list[Work]:
     """All trainings of these courses, in order."""
     return [
-        Work(f"{course.name}, round {t}", 1.0 if course.main else FOLD_WEIGHT, unlabeled)
+        Work(f"{course.name}, round {t}", weight if course.main else weight * FOLD_WEIGHT, scored)
         for course in courses
-        for t in range(rounds + 1)
+        for t, weight in enumerate(weights)
     ]
 
 

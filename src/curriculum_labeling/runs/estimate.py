@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 
 from curriculum_labeling.data.decode import UnreadableImage, decode
-from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.listing import Listing
-from curriculum_labeling.labels import Labels
 from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.clock import LAST_SECONDS, SCORING_SPEEDUP
+from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.runs.settings import BATCH, steps_for, training_config
 from curriculum_labeling.vision.backbones import open_backbone
-from curriculum_labeling.vision.learner import ImageLearner
-from curriculum_labeling.vision.schedule import Budget
 
 DECODED, EMBEDDED = 8, 16
-TRIED_STEPS = 3
 # Fitting a probe to 1,280 features, per row and class: some 100 iterations at a few billion operations a second.
 SECONDS_PER_PROBE = 1e-4
 
@@ -35,9 +30,10 @@ def estimate_seconds(choices: Choices, listing: Listing) -> float | None:
     assert choices.passes is not None
     fits = choices.pacing.rounds + 1
     trainings = fits * (1 + choices.folds)
-    step = seconds_per_step(choices, len(listing.classes))
-    scoring = trainings * len(listing) * step / BATCH / SCORING_SPEEDUP
-    return decoding + trainings * steps_for(choices.passes, len(listing)) * step + scoring + LAST_SECONDS
+    pace = images_per_second(training_config(choices), choices.resolution, len(listing.classes), choices.device)
+    scoring = trainings * len(listing) / pace / SCORING_SPEEDUP
+    steps = steps_for(choices.passes, len(listing))
+    return decoding + trainings * steps * BATCH / pace + scoring + LAST_SECONDS
 
 
 def seconds_per_decode(choices: Choices, listing: Listing) -> float:
@@ -61,17 +57,3 @@ def seconds_per_embedding(choices: Choices) -> float:
     start = time.monotonic()
     backbone.embed(noise)
     return (time.monotonic() - start) / EMBEDDED
-
-
-def seconds_per_step(choices: Choices, classes: int) -> float:
-    """Seconds of one training step, from a few steps on noise."""
-    side = choices.resolution
-    noise = np.random.default_rng(0).integers(0, 256, (2 * BATCH, side, side, 3), dtype=np.uint8)
-    images = Images(noise, np.arange(2 * BATCH) % classes, tuple(map(str, range(classes))), flippable=choices.flip)
-    config = training_config(choices)
-    learner = ImageLearner(images, config, device=choices.device)
-    times = []
-    for steps in (1, 1 + TRIED_STEPS):
-        learner.config = replace(config, budget=Budget(steps=steps))
-        times.append(learner.fit(Labels.of(np.arange(len(images)), images.labels), seed=0).seconds)
-    return max(1e-4, (times[1] - times[0]) / TRIED_STEPS)

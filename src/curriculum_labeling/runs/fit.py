@@ -187,7 +187,8 @@ def schedule(job: Job, way: NetworkWay, courses: list[Course], rows: Rows) -> No
     learner = way.learner
     n = len(rows.labels) + len(rows.unlabeled)
     learner.clock = job.clock
-    learner.ahead = work_of(courses, job.choices.pacing.rounds, len(rows.unlabeled))
+    scored = len(rows.unlabeled) * (2 if job.choices.flip else 1)  # mirrored images as well
+    learner.ahead = work_of(courses, job.choices.weights, scored)
     learner.most_steps = most_steps(n)
     learner.steps = None if job.choices.passes is None else steps_for(job.choices.passes, n)
 

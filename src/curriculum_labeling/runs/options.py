@@ -28,18 +28,23 @@ class FitOptions:
         Network trained from scratch: compact, wrn-28-2, cnn-13, resnet-18 or resnet-50.
     resolution : int
         Side of the square that images are resized to, in pixels.
-    augmentation : {"auto", "none", "moderate", "heavy"}
-        How images are varied while a network trains.
+    augmentation : {"auto", "none", "moderate", "light", "heavy"}
+        How images are varied while a network trains: "moderate" shifts and mirrors them, "light" also changes one
+        thing at random and cuts out a small square, "heavy" is the paper's, which needs a long training.
     flip : bool
         Whether a mirrored image still shows its class; --no-flip for letters, digits or anything with a handedness.
         By default off where class names are single characters or numbers.
+    budget : {"auto", "small", "large"}
+        "large" trains as the paper does: SGD, heavy augmentation, rounds of equal length. "small" gets further where
+        time is short: Muon, light augmentation, and rounds that grow. "auto" measures how many images this machine can
+        train on in the time given.
     minutes : float
         Time for the whole run. Training fills it; with features a run ends sooner if it can.
     passes : float
         Instead of a time: how often each round goes through all images. The same result on any machine.
     step : float
-        The curriculum's Δ: each round takes this many percent more of the unlabeled images. 20 as in the paper;
-        33.4, which is three rounds, where a network has only minutes to learn in.
+        The curriculum's Δ: each round takes this many percent more of the unlabeled images. 20 as in the paper; a
+        network with little time to learn in has as many rounds as that time is good for.
     percentiles : tuple of float
         Explicit percentiles of the rounds instead of a step, such as 80 60 40 20 0.
     balance : {"auto", "none", "per-class", "labeled", "estimated"}
@@ -65,8 +70,9 @@ class FitOptions:
     features: str = "auto"
     network: str = "auto"
     resolution: int | None = None
-    augmentation: Literal["auto", "none", "moderate", "heavy"] = "auto"
+    augmentation: Literal["auto", "none", "moderate", "light", "heavy"] = "auto"
     flip: bool | None = None
+    budget: Literal["auto", "small", "large"] = "auto"
     minutes: float | None = None
     passes: float | None = None
     step: float | None = None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from curriculum_labeling.runs.choices import MOST_PASSES, Choices
+import torch
+
+from curriculum_labeling.runs.choices import MOST_PASSES, Choices, Pace
+from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.recipe import Recipe, build_recipe
 
@@ -19,11 +23,23 @@ def training_config(choices: Choices) -> TrainingConfig:
     return TrainingConfig(
         network=choices.network,
         batch_size=BATCH,
+        optimizer="muon" if choices.small else "sgd",
         augmentation=_recipe(choices),
         warmup=0.05,
         labeled_share=LABELED_SHARE,
         flip_scoring=choices.flip,
     )
+
+
+def measured_pace(options: FitOptions, classes: int, device: str) -> Pace:
+    """How to find out what this machine can train on."""
+
+    def pace(network: str, resolution: int) -> float:
+        torch.set_num_threads(options.threads or torch.get_num_threads())
+        config = TrainingConfig(network=network, batch_size=BATCH, optimizer="muon", augmentation="light")
+        return images_per_second(config, resolution, classes, device)
+
+    return pace
 
 
 def steps_for(passes: float, images: int) -> int:

@@ -25,6 +25,7 @@ from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.directory import CONFIG, FORMAT, Run, RunError, create_run, open_run
 from curriculum_labeling.runs.fit import CACHE, Job
 from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.settings import measured_pace
 from curriculum_labeling.runs.sources import apply_corrections, list_sources, read_truth
 from curriculum_labeling.runs.stages import Show
 from curriculum_labeling.runs.stopping import StopRequest
@@ -207,7 +208,7 @@ def _begin(
     options = replace(options, features=from_anywhere(options.features))
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
-    choices = choose(options, listing, machine)
+    choices = choose(options, listing, machine, measured_pace(options, len(listing.classes), machine.device))
     if choices.network is not None:
         build_network(choices.network, len(listing.classes), 3, choices.resolution)
     config = _config(sources, options, choices, machine, listing=listing, truth=truth)

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 OptimizerName = Literal["sgd", "muon"]
 
-# Convolutions move by this share of the learning rate; with 0.2 for the rest, that is 0.05.
-SHARE = 0.25
+# Convolutions move by this share of the learning rate; with 0.1 for the rest, that is 0.05.
+SHARE = 0.5
 # Momentum of the matrices; shorter than SGD's, since every direction keeps its full length.
 MATRIX_MOMENTUM = 0.6
 # Coefficients of a quintic whose iteration brings singular values from (0, 1] to about 1.

@@ -1,0 +1,200 @@
+"""CIFAR-10 with few labels in minutes on a CPU: labels only, pseudo-labeling, the paper's curriculum, and ours.
+
+Every method has the same network, optimizer, augmentation and time, whole process included (but for
+reading the images and the last look at the test images). Time is processor time of one thread: M
+minutes on two cores are 2 × M such minutes, and other work on the machine does not count. A cell is
+kept when it is finished; the same command goes on with the others, and several may run at once.
+
+Run: python benchmarks/small_budget.py run --data DIR --labels 250 --minutes 5 --methods ours "labels only"
+     python benchmarks/small_budget.py page
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from curriculum_labeling import Labels, PercentilePacing, ThresholdPacing, curriculum
+from curriculum_labeling.data import cifar10
+from curriculum_labeling.data.images import Images, join
+from curriculum_labeling.data.splits import draw_split
+from curriculum_labeling.pacing import Pacing
+from curriculum_labeling.runs.clock import SCORING_SPEEDUP
+from curriculum_labeling.runs.division import divide, divide_equally
+from curriculum_labeling.runs.pace import images_per_second
+from curriculum_labeling.runs.settings import BATCH, LABELED_SHARE
+from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
+from curriculum_labeling.vision.schedule import Budget
+
+OUT = Path(__file__).parent.parent / "docs" / "results" / "small_budget"
+CORES = 2
+PLAIN = TrainingConfig(batch_size=BATCH, optimizer="muon", augmentation="light", warmup=0.05, flip_scoring=True)
+OURS = replace(PLAIN, labeled_share=LABELED_SHARE)
+METHODS = ("labels only", "all rows", "threshold 0.9", "threshold 0.95", "curriculum", "fine-tuned", "ours")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One round of a cell; shares from 0 to 1, minutes of two cores since its beginning."""
+
+    method: str
+    labels: int
+    minutes: float
+    seed: int
+    round: int
+    pseudo: int
+    right: float | None
+    passes: int
+    spent: float
+    accuracy: float
+    part: str
+
+
+def parse() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run cells that are not there yet")
+    run.add_argument("--data", type=Path, required=True, help="CIFAR-10: a folder or .tar.gz as published")
+    run.add_argument("--labels", type=int, nargs="+", default=[4000])
+    run.add_argument("--minutes", type=float, nargs="+", default=[15.0])
+    run.add_argument("--seeds", type=int, nargs="+", default=[0])
+    run.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    run.add_argument("--validation", action="store_true", help="measure on 5,000 training rows, not on the test images")
+    commands.add_parser("page", help="write the page and figure-5 from all finished cells")
+    for command in commands.choices.values():
+        command.add_argument("--out", type=Path, default=OUT)
+    return parser.parse_args()
+
+
+@dataclass
+class CpuClock:
+    """Processor time of this process, of which a method has so many seconds."""
+
+    seconds: float
+    start: float
+
+    @property
+    def spent(self) -> float:
+        """Seconds so far."""
+        return time.process_time() - self.start
+
+    def steps(self, weights: tuple[float, ...], pace: float, scored: int) -> int:
+        """Steps of the first of these trainings; after each but the last, so many rows are scored twice (mirrored)."""
+        scoring = (len(weights) - 1) * 2 * scored / pace / SCORING_SPEEDUP
+        left = (self.seconds - self.spent - scoring) * weights[0] / sum(weights)
+        return max(1, int(left * pace / BATCH))
+
+
+def train(
+    images: Images, given: Labels, unlabeled: np.ndarray, method: str, seconds: float, seed: int
+) -> Iterator[tuple[int, ImageModel, Labels, int, float]]:
+    """Every round of a method: number, model, its labels, images trained on, seconds spent."""
+    clock = CpuClock(seconds, time.process_time())
+    config = OURS if method == "ours" else PLAIN
+    kind = FineTuningImageLearner if method == "fine-tuned" else ImageLearner
+    learner = kind(images, config, device="cpu", preprocess_rows=np.concatenate([given.rows, unlabeled]))
+    pace = images_per_second(config, images.pixels.shape[1], len(images.classes), "cpu")
+    pacing, weights = plan(method, seconds * pace, len(given), len(unlabeled))
+    passes = 0
+
+    class Timed:
+        """Gives the learner what its round may take."""
+
+        done = 0
+
+        def fit(self, labels: Labels, *, seed: int) -> ImageModel:
+            nonlocal pace, passes
+            steps = clock.steps(weights[self.done :], pace, len(unlabeled))
+            learner.config = replace(config, budget=Budget(steps=steps))
+            began = time.process_time()
+            model = learner.fit(labels, seed=seed)
+            pace = steps * BATCH / (time.process_time() - began)
+            passes += steps * BATCH
+            self.done += 1
+            return model
+
+    timed = Timed()
+    if pacing is None:
+        yield 0, timed.fit(given, seed=seed), given, passes, clock.spent
+        return
+    for found in curriculum(timed, given, unlabeled, pacing=pacing, classes=len(images.classes), seed=seed):
+        assert isinstance(found.model, ImageModel)
+        watched = time.process_time()
+        yield found.number, found.model, found.labels, passes, clock.spent
+        clock.start += time.process_time() - watched  # looking at the test images is not part of the method
+
+
+def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacing | None, tuple[float, ...]]:
+    """Pacing of a method, and the shares of its trainings."""
+    if method == "labels only":
+        return None, (1.0,)
+    if method == "ours":
+        division = divide(passes, labels, unlabeled)
+        return PercentilePacing.by(100 / division.rounds, balance="per-class"), division.weights
+    pacings: dict[str, Pacing] = {
+        "all rows": ThresholdPacing(0.0),
+        "threshold 0.9": ThresholdPacing(0.9),
+        "threshold 0.95": ThresholdPacing(0.95),
+    }
+    pacing = pacings.get(method, PercentilePacing())
+    return pacing, divide_equally(pacing.rounds).weights
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Every cell that is asked for and not there yet."""
+    torch.set_num_threads(1)
+    known = cifar10.load(arguments.data, part="train")
+    images = join(known, cifar10.load(arguments.data, part="test"))
+    part = "validation" if arguments.validation else "test"
+    for minutes in arguments.minutes:
+        for labels in arguments.labels:
+            for seed in arguments.seeds:
+                split = draw_split(known.labels, labeled=labels // 10, validation=500, seed=seed)
+                held = split.validation if arguments.validation else np.arange(len(known), len(images))
+                others = [split.unlabeled] if arguments.validation else [split.unlabeled, split.validation]
+                unlabeled = np.sort(np.concatenate(others))
+                for method in arguments.methods:
+                    name = f"{part}-{labels}-{minutes:g}-{method.replace(' ', '_')}-{seed}.csv"
+                    if (arguments.out / "cells" / name).exists():
+                        continue
+                    given = Labels.of(split.labeled, images.labels[split.labeled])
+                    lines = []
+                    rounds = train(images, given, unlabeled, method, 60 * minutes * CORES, seed)
+                    for number, model, used, passes, spent in rounds:
+                        pseudo = used.pseudo_rows
+                        right = float((used.pseudo_classes == images.labels[pseudo]).mean()) if len(pseudo) else None
+                        accuracy = float((model.score(held).classes == images.labels[held]).mean())
+                        known_of = (method, labels, minutes, seed, number, len(pseudo), right, passes)
+                        lines.append(Line(*known_of, spent / 60 / CORES, accuracy, part))
+                        print(lines[-1], flush=True)
+                    write(arguments.out / "cells" / name, lines)
+
+
+def write(path: Path, lines: list[Line]) -> None:
+    """A finished cell, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w", newline="") as file:
+        table = csv.DictWriter(file, [one.name for one in fields(Line)])
+        table.writeheader()
+        table.writerows(asdict(line) for line in lines)
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    asked = parse()
+    if asked.command == "run":
+        run(asked)
+    else:
+        from small_budget_page import write_page
+
+        write_page(asked.out)

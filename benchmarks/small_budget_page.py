@@ -1,0 +1,137 @@
+"""The page of small_budget.py: accuracies by method and minutes, round by round, and figure-5."""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean, stdev
+
+from matplotlib.figure import Figure
+
+COLORS = ("#777777", "#bb9933", "#dd7722", "#cc4444", "#2266aa", "#338855", "#aa3377")
+Cell = list[dict[str, str]]
+
+
+def write_page(out: Path) -> None:
+    """Write `small_budget.md` beside the folder of cells, and figure-5 into it."""
+    cells = read_cells(out / "cells", "test")
+    labels = sorted({int(cell[-1]["labels"]) for cell in cells}, reverse=True)
+    text = ["# CIFAR-10 in minutes", "", *INTRODUCTION]
+    for count in labels:
+        mine = [cell for cell in cells if int(cell[-1]["labels"]) == count]
+        draw(mine, count, out / f"figure-5-{count}")
+        text += [
+            "",
+            f"## {count:,} labels",
+            "",
+            *table(mine),
+            "",
+            f"![error against minutes](small_budget/figure-5-{count}.png)",
+        ]
+        text += ["", "Round by round (share of pseudo-labels taken that are right, in percent):", "", *rounds(mine)]
+    (out.parent / "small_budget.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+INTRODUCTION = (
+    "Test accuracy in percent on the 10,000 test images, mean ± std over seeds (n in brackets where above 1), "
+    "after so many minutes of two cores: whole process, scoring included. Time is processor time of one "
+    "thread, twice the minutes, so that other work on the machine does not count. Same network (compact), "
+    "optimizer (Muon), augmentation (light) and batch size for all methods; all choices were made on "
+    "validation rows of the training images (`docs/log.md`). *Ours* is what `curriculum fit` does with a small "
+    "budget: labels only gets what it can use, then growing rounds from scratch, the same share of every "
+    "predicted class, a quarter of every batch from the labels.",
+    "",
+    "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
+    "    python benchmarks/small_budget.py page",
+)
+
+
+def read_cells(folder: Path, part: str) -> list[Cell]:
+    """All finished cells, each as the lines of its rounds."""
+    found = []
+    for path in sorted(folder.glob(f"{part}-*.csv")):
+        with path.open(newline="") as file:
+            found.append(list(csv.DictReader(file)))
+    return found
+
+
+def grouped(cells: list[Cell]) -> dict[tuple[str, float], list[Cell]]:
+    """Cells of one method and time, over seeds."""
+    groups: dict[tuple[str, float], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell[-1]["method"], float(cell[-1]["minutes"])].append(cell)
+    return groups
+
+
+def table(cells: list[Cell]) -> list[str]:
+    """Accuracy of the last round, a row per method."""
+    groups = grouped(cells)
+    times = sorted({minutes for _, minutes in groups})
+    lines = [
+        "| method | " + " | ".join(f"{minutes:g} min" for minutes in times) + " |",
+        "|---|" + "---|" * len(times),
+    ]
+    for method in ordered(groups):
+        values = [shown(groups.get((method, minutes))) for minutes in times]
+        lines += [f"| {method} | {' | '.join(values)} |"]
+    return lines
+
+
+def shown(cells: list[Cell] | None) -> str:
+    """Mean ± std (n) of the last round."""
+    if not cells:
+        return ""
+    values = [100 * float(cell[-1]["accuracy"]) for cell in cells]
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f} ({len(values)})" if len(values) > 1 else "")
+
+
+def rounds(cells: list[Cell]) -> list[str]:
+    """Each cell's rounds in one line."""
+    lines = [
+        "| method | minutes | seed | images trained on | accuracy after labels only and every round |",
+        "|---|---|---|---|---|",
+    ]
+    for (method, minutes), found in sorted(
+        grouped(cells).items(), key=lambda one: (METHOD_ORDER.index(one[0][0]), one[0][1])
+    ):
+        for cell in found:
+            steps = ", ".join(
+                f"{100 * float(line['accuracy']):.1f}"
+                + (f" ({100 * float(line['right']):.0f})" if line["right"] else "")
+                for line in cell
+            )
+            lines.append(f"| {method} | {minutes:g} | {cell[-1]['seed']} | {int(cell[-1]['passes']):,} | {steps} |")
+    return lines
+
+
+METHOD_ORDER = ("labels only", "all rows", "threshold 0.9", "threshold 0.95", "curriculum", "fine-tuned", "ours")
+
+
+def ordered(groups: dict[tuple[str, float], list[Cell]]) -> list[str]:
+    """The methods that were run, in the order of the table."""
+    return [method for method in METHOD_ORDER if any(method == one for one, _ in groups)]
+
+
+def draw(cells: list[Cell], labels: int, path: Path) -> None:
+    """Error against minutes: a dot per cell's end, joined per method."""
+    figure = Figure(figsize=(6.2, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    groups = grouped(cells)
+    for color, method in zip(COLORS, METHOD_ORDER, strict=True):
+        ends = sorted((minutes, found) for (one, minutes), found in groups.items() if one == method)
+        if ends:
+            errors = [mean(100 - 100 * float(cell[-1]["accuracy"]) for cell in found) for _, found in ends]
+            axes.plot([minutes for minutes, _ in ends], errors, color=color, marker="o", label=method)
+    axes.set_xscale("log")
+    times = sorted({minutes for _, minutes in groups})
+    axes.set_xticks(times, [f"{minutes:g}" for minutes in times], minor=False)
+    axes.minorticks_off()
+    axes.set_xlabel("minutes on two cores")
+    axes.set_ylabel("test error (%)")
+    axes.set_title(f"CIFAR-10, {labels:,} labels", loc="left", fontsize=11)
+    axes.grid(color="#eeeeee")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    for kind in ("png", "svg"):
+        figure.savefig(path.with_suffix(f".{kind}"), dpi=130)

@@ -1,0 +1,55 @@
+"""How the images that a time allows to train on are divided among labels only and the rounds.
+
+A round from scratch pays where its network can become better than the one that labeled for it. That
+takes the longer, the better the labels already are: a network of a few labels is soon as good as it
+gets, and short rounds overtake it; one of thousands still learns from them when a short time is over,
+and a round in a hurry would fall behind. So labels only has the time it can use, and rounds are as
+long as that at least, each longer than the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# How often labels only goes through the labels before it has learned what they teach.
+EPOCHS_OF_LABELS = 160
+# Fewer images than these teach a network little, whatever they are.
+SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
+# What labels only may take of all: there must be time left for a round that is longer.
+LARGEST_FIRST = 0.4
+GROWTH = 1.4
+MOST_ROUNDS = 10
+# Scoring an image and its mirror image costs as much as training on 0.8 images; rounds may score for this share of all.
+SCORING, LARGEST_SCORING = 0.8, 0.25
+
+
+@dataclass(frozen=True)
+class Division:
+    """The share of each training, labels only first; together 1."""
+
+    weights: tuple[float, ...]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds after labels only."""
+        return len(self.weights) - 1
+
+
+def divide(passes: float, labels: int, unlabeled: int) -> Division:
+    """Divide so many image passes, with so many labels, and unlabeled images that every round scores."""
+    first = min(max(SHORTEST_FIRST, EPOCHS_OF_LABELS * labels), LARGEST_FIRST * passes)
+    shortest = max(SHORTEST_ROUND, first)
+    most = int(min(MOST_ROUNDS, LARGEST_SCORING * passes / (SCORING * max(1, unlabeled))))
+    rounds = max((r for r in range(1, most + 1) if _growing(passes - first, r)[0] >= shortest), default=1)
+    return Division(tuple(part / passes for part in (first, *_growing(passes - first, rounds))))
+
+
+def divide_equally(rounds: int) -> Division:
+    """The same for every training, as in the paper."""
+    return Division((1 / (rounds + 1),) * (rounds + 1))
+
+
+def _growing(passes: float, rounds: int) -> list[float]:
+    """So many parts of these passes, each longer than the one before."""
+    powers = [GROWTH**r for r in range(rounds)]
+    return [passes * power / sum(powers) for power in powers]

@@ -1,0 +1,44 @@
+"""How images to train on are divided among labels only and rounds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curriculum_labeling.runs.division import (
+    LARGEST_FIRST,
+    LARGEST_SCORING,
+    MOST_ROUNDS,
+    SCORING,
+    SHORTEST_ROUND,
+    divide,
+    divide_equally,
+)
+
+
+@given(passes=st.floats(1, 1e9), labels=st.integers(1, 10**6), unlabeled=st.integers(0, 10**7))
+def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(passes, labels, unlabeled):
+    division = divide(passes, labels, unlabeled)
+    first, *rounds = division.weights
+    assert sum(division.weights) == pytest.approx(1)
+    assert 0 < first <= LARGEST_FIRST + 1e-9
+    assert 1 <= division.rounds <= MOST_ROUNDS
+    assert rounds == sorted(rounds)
+    if division.rounds > 1:
+        assert rounds[0] * passes >= max(first * passes, SHORTEST_ROUND) * (1 - 1e-9)
+        assert division.rounds * SCORING * unlabeled <= LARGEST_SCORING * passes
+
+
+def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
+    few, many = divide(1e6, 250, 50_000), divide(1e6, 4000, 46_000)
+    assert few.rounds == 5
+    assert few.weights[0] == pytest.approx(0.04)
+    assert many.rounds == 1
+    assert many.weights == pytest.approx((0.4, 0.6))
+
+
+def test_rounds_do_not_spend_their_time_on_scoring():
+    assert divide(1e6, 250, 5_000).rounds > divide(1e6, 250, 100_000).rounds
+
+
+def test_equal_shares():
+    assert divide_equally(3).weights == (0.25,) * 4
