@@ -28,7 +28,6 @@ from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
 from curriculum_labeling.runs.clock import SCORING_SPEEDUP
 from curriculum_labeling.runs.division import divide, divide_equally
-from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.runs.settings import BATCH, LABELED_SHARE
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
@@ -36,6 +35,7 @@ from curriculum_labeling.vision.schedule import Budget
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "small_budget"
 CORES = 2
+TIMED_STEPS = 60
 PLAIN = TrainingConfig(batch_size=BATCH, optimizer="muon", augmentation="light", warmup=0.05, flip_scoring=True)
 OURS = replace(PLAIN, labeled_share=LABELED_SHARE)
 METHODS = ("labels only", "all rows", "threshold 0.9", "threshold 0.95", "curriculum", "fine-tuned", "ours")
@@ -98,11 +98,11 @@ def train(
     images: Images, given: Labels, unlabeled: np.ndarray, method: str, seconds: float, seed: int
 ) -> Iterator[tuple[int, ImageModel, Labels, int, float]]:
     """Every round of a method: number, model, its labels, images trained on, seconds spent."""
-    clock = CpuClock(seconds, time.process_time())
     config = OURS if method == "ours" else PLAIN
     kind = FineTuningImageLearner if method == "fine-tuned" else ImageLearner
     learner = kind(images, config, device="cpu", preprocess_rows=np.concatenate([given.rows, unlabeled]))
-    pace = images_per_second(config, images.pixels.shape[1], len(images.classes), "cpu")
+    pace = images_per_cpu_second(learner, given)
+    clock = CpuClock(seconds, time.process_time())
     pacing, weights = plan(method, seconds * pace, len(given), len(unlabeled))
     passes = 0
 
@@ -131,6 +131,19 @@ def train(
         watched = time.process_time()
         yield found.number, found.model, found.labels, passes, clock.spent
         clock.start += time.process_time() - watched  # looking at the test images is not part of the method
+
+
+def images_per_cpu_second(learner: ImageLearner, given: Labels) -> float:
+    """Images trained on in a second of processor time, from a short training that is thrown away."""
+    config = learner.config
+    seconds = []
+    for steps in (2, 2 + TIMED_STEPS):
+        learner.config = replace(config, budget=Budget(steps=steps))
+        began = time.process_time()
+        ImageLearner.fit(learner, given, seed=0)
+        seconds.append(time.process_time() - began)
+    learner.config, learner.fits = config, 0
+    return TIMED_STEPS * BATCH / (seconds[1] - seconds[0])
 
 
 def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacing | None, tuple[float, ...]]:

@@ -240,9 +240,7 @@ def _small(options: FitOptions, total: float | None, passes: float | None, reaso
     small = total < LARGE
     count = f"{total / 1e6:.2g} million" if total >= 1e6 else f"{total:,.0f}"
     where = "at this many passes" if passes is not None else "in this time, on this machine"
-    reasons["budget"] = f"about {count} images to train on {where}" + (
-        ": Muon, and rounds that grow" if small else ": as in the paper"
-    )
+    reasons["budget"] = f"about {count} images to train on {where}: " + ("Muon" if small else "SGD, as in the paper")
     return small
 
 
