@@ -191,13 +191,18 @@ def test_a_checkpoint_is_found_on_the_machine_that_has_it(machines, one_machine,
 
 
 @pytest.mark.soak
-def test_processes_out_of_reach_of_each_other_end_with_a_sentence(machines, tmp_path):
-    """The cable is pulled: nobody tells them that nobody will answer. `torchrun` itself may take longer to end."""
+@pytest.mark.parametrize("meeting", ["c10d", "10.77.0.1"])
+def test_machines_out_of_reach_of_each_other_end_with_a_sentence(machines, tmp_path, meeting):
+    """The cable is pulled: nobody tells them that nobody will answer."""
     first, second = machines
-    running = [begin(first, tmp_path, minutes=PATIENCE), begin(second, tmp_path, halt=HALT, minutes=PATIENCE)]
+    options = {"minutes": PATIENCE, "meeting": meeting}
+    running = [begin(first, tmp_path, **options), begin(second, tmp_path, halt=HALT, rank=1, **options)]
     wait_for_halt(second, tmp_path)
     second.cable("down")
     (tmp_path / second.address / HALTED).unlink()
     for rank, one in enumerate(running):
         said = wait_for_word(one, "LostProcessError")
         assert f"Another process of this group of 2 has not answered in time, and process {rank} cannot go on" in said
+    # With c10d, the torchrun that cannot reach the place where they meet waits for it for another 15 minutes.
+    codes, _ = finish(*running[: 1 if meeting == "c10d" else 2])
+    assert 0 not in codes
