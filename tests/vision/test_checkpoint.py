@@ -8,7 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from curriculum_labeling.vision.checkpoint import Checkpoints, Store
+from curriculum_labeling.vision.checkpoint import Checkpoints, Saved, Store, load_together
+from curriculum_labeling.vision.distributed import Group
 from tests.vision.small import same_weights
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +63,45 @@ def test_a_damaged_checkpoint_is_named(tmp_path):
     (store.folder / "step-1.safetensors").write_bytes(b"x")
     with pytest.raises(ValueError, match=r"the checkpoint in .*fit cannot be read .*; delete the folder to train"):
         store.load()
+
+
+class WithAnother(Group):
+    """The first of two processes; the other has come so far, and has this to tell."""
+
+    steps, told = -1.0, Saved({}, {"step": 5})
+
+    def gather(self, value):
+        return [value, self.steps]
+
+    def from_process(self, rank, value):
+        return self.told if rank else value
+
+
+@pytest.mark.parametrize(
+    ("progress", "theirs", "expected"),
+    [
+        ({"step": 3, "finished": False}, -1.0, 3),
+        ({"step": 3, "finished": False}, 3.0, 3),
+        ({"step": 3, "finished": False}, 5.0, 5),
+        ({"step": 3, "finished": True}, 5.0, 3),
+        (None, 5.0, 5),
+        (None, -1.0, None),
+    ],
+)
+def test_processes_go_on_from_the_furthest_checkpoint_that_any_of_them_finds(tmp_path, progress, theirs, expected):
+    store, group = Store(Checkpoints(tmp_path), "fit"), WithAnother(0, 2)
+    WithAnother.steps = theirs
+    if progress is not None:
+        store.save("step", {"weight": torch.tensor([1.0])}, progress)
+    saved = load_together(store, group)
+    assert (None if saved is None else saved.progress["step"]) == expected
+
+
+def test_progress_that_does_not_say_how_far_it_is_is_named(tmp_path):
+    store = Store(Checkpoints(tmp_path), "fit")
+    store.save("step-1", {"weight": torch.tensor([1.0])}, {"finished": False})
+    with pytest.raises(ValueError, match=r"the checkpoint in .*fit cannot be read \(progress.json: 'step'\); delete"):
+        store.steps()
 
 
 @pytest.mark.parametrize(("given", "message"), [({"epochs": 0}, "checkpoint epochs"), ({"minutes": -1}, "minutes")])

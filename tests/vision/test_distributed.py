@@ -123,3 +123,12 @@ def test_without_torchrun_a_process_is_a_group_of_one(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with processes() as group:
         assert group == current_group() == Group(0, 1)
+
+
+@pytest.mark.parametrize("minutes", [0, -1.0, float("inf"), float("nan")])
+def test_patience_is_a_number_of_minutes(minutes):
+    with (
+        pytest.raises(ValueError, match="patience must be a number of minutes above 0, got"),
+        processes(patience=minutes),
+    ):
+        pass

@@ -8,7 +8,10 @@ checkpoint. There are no generator states: all randomness is addressed.
 from __future__ import annotations
 
 import json
+import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.vision.distributed import Group
 
 PROGRESS = "progress.json"
 
@@ -73,18 +77,51 @@ class Store:
 
     def load(self) -> Saved | None:
         """The last checkpoint, or None where there is none yet."""
+        progress = self._progress()
+        if progress is None:
+            return None
+        with self._readable(progress["tensors"]):
+            return Saved(load_file(self.folder / progress["tensors"]), progress)
+
+    def steps(self) -> float:
+        """How far the last checkpoint has come: its step, infinite for a finished fit, -1 where there is none yet."""
+        progress = self._progress()
+        if progress is None:
+            return -1.0
+        with self._readable(PROGRESS):
+            return math.inf if progress["finished"] else float(progress["step"])
+
+    def _progress(self) -> dict[str, Any] | None:
         path = self.folder / PROGRESS
         if not path.is_file():
             return None
-        try:
+        with self._readable(PROGRESS):
             progress = json.loads(path.read_bytes())
             file = progress.get("tensors") if isinstance(progress, dict) else None
             if not isinstance(file, str) or Path(file).name != file:
                 raise ValueError("it names no tensors")
-            path = self.folder / file
-            return Saved(load_file(path), progress)
-        except (ValueError, RecursionError, OSError, SafetensorError) as error:
+            return dict(progress)
+
+    @contextmanager
+    def _readable(self, name: str) -> Iterator[None]:
+        """What goes wrong with a file of the checkpoint, in a sentence."""
+        try:
+            yield
+        except (KeyError, TypeError, ValueError, RecursionError, OSError, SafetensorError) as error:
             raise ValueError(
-                f"the checkpoint in {self.folder} cannot be read ({path.name}: {error}); "
+                f"the checkpoint in {self.folder} cannot be read ({name}: {error}); "
                 "delete the folder to train this round anew."
             ) from error
+
+
+def load_together(store: Store | None, group: Group) -> Saved | None:
+    """The furthest checkpoint that any process finds, in every process.
+
+    Process 0 writes checkpoints. Machines may each have a folder of their own, and after a restart
+    process 0 may be on another one.
+    """
+    if group.size == 1:
+        return None if store is None else store.load()
+    steps = group.gather(-1.0 if store is None else store.steps())
+    owner = steps.index(max(steps))
+    return group.from_process(owner, store.load() if store is not None and group.rank == owner else None)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
@@ -22,10 +23,12 @@ from torch import distributed as dist
 from curriculum_labeling.labels import IntArray, Scores
 
 T = TypeVar("T")
+# Minutes that a process waits for the others, at most: as long as one of them may take alone to decode its images.
+PATIENCE = 30.0
 
 
 class LostProcessError(ConnectionError):
-    """Another process has ended where this one needs it."""
+    """Another process has ended, or does not answer, where this one needs it."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,15 @@ class Group:
 
     def from_first(self, value: T) -> T:
         """The value of process 0, in every process."""
+        return self.from_process(0, value)
+
+    def from_process(self, rank: int, value: T) -> T:
+        """The value of this one process, in every process."""
         if self.size == 1:
             return value
         box: list[Any] = [value]
         with _in_company():
-            dist.broadcast_object_list(box, src=0)
+            dist.broadcast_object_list(box, src=rank)
         return box[0]  # type: ignore[no-any-return]
 
     def gather(self, value: T) -> list[T]:
@@ -97,14 +104,21 @@ def current_group() -> Group:
 
 
 @contextmanager
-def processes(backend: str | None = None) -> Iterator[Group]:
-    """Join the processes that torchrun started (NCCL where there are GPUs, else gloo); alone without it."""
+def processes(backend: str | None = None, *, patience: float = PATIENCE) -> Iterator[Group]:
+    """Join the processes that torchrun started (NCCL where there are GPUs, else gloo); alone without it.
+
+    A process that has waited `patience` minutes for another ends with a `LostProcessError`: a machine that
+    loses its power, or its cable, closes no connection.
+    """
+    if not 0 < patience < float("inf"):
+        raise ValueError(f"patience must be a number of minutes above 0, got {patience}.")
     if "WORLD_SIZE" not in os.environ:
         yield Group()
         return
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    dist.init_process_group(backend or ("nccl" if torch.cuda.is_available() else "gloo"))
+    backend = backend or ("nccl" if torch.cuda.is_available() else "gloo")
+    dist.init_process_group(backend, timeout=timedelta(minutes=patience))
     try:
         yield current_group()
     except BaseException:
@@ -124,13 +138,16 @@ def _leave_at_once() -> None:
 
 @contextmanager
 def _in_company() -> Iterator[None]:
-    """What torch says of a lost connection, in a sentence; the process that failed has said why."""
+    """What torch says of a lost connection, in a sentence; a process that failed has said why itself."""
     try:
         yield
     except RuntimeError as error:
+        silent = "timed out" in str(error).lower()
+        happened = "has not answered in time" if silent else "has ended"
+        hint = "look whether its machine and the network are up" if silent else "what the other said is the reason"
         raise LostProcessError(
-            f"Another process of this group of {dist.get_world_size()} has ended, and process {dist.get_rank()} cannot "
-            f"go on without it ({str(error).partition('. ')[0]}); what the other said is the reason."
+            f"Another process of this group of {dist.get_world_size()} {happened}, and process {dist.get_rank()} "
+            f"cannot go on without it ({str(error).partition('. ')[0]}); {hint}."
         ) from error
 
 

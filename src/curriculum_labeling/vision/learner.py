@@ -20,7 +20,7 @@ from curriculum_labeling.data.images import Images, PixelArray
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Scores
 from curriculum_labeling.vision import draws
 from curriculum_labeling.vision.batches import Batches
-from curriculum_labeling.vision.checkpoint import Checkpoints, Store
+from curriculum_labeling.vision.checkpoint import Checkpoints, Store, load_together
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.devices import choose_device, numbers_for
 from curriculum_labeling.vision.distributed import current_group
@@ -126,7 +126,7 @@ class ImageLearner:
             network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         store = None if self.checkpoints is None else Store(self.checkpoints, self._fingerprint(labels, seed, network))
         feed = self._feed(labels, seed)
-        saved = feed.group.from_first(store.load() if store and feed.group.rank == 0 else None)
+        saved = load_together(store, feed.group)
         if saved is not None and saved.progress["finished"]:
             network.load_state_dict(saved.tensors)
             trained = Trained(network.eval(), saved.progress["seconds"])

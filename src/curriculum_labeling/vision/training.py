@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from curriculum_labeling.vision import draws
 from curriculum_labeling.vision.averaging import SWA, averaged_network
-from curriculum_labeling.vision.checkpoint import Store
+from curriculum_labeling.vision.checkpoint import Store, load_together
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.devices import Numbers, numbers_for, wait_for
 from curriculum_labeling.vision.distributed import Group, add_gradients
@@ -86,7 +86,7 @@ def train(
     numbers = numbers_for(feed.device, config.precision)
     network = share_norms(network, group)
     state = begin(network, config, feed.device, scaled=numbers.scaled)
-    saved = group.from_first(store.load() if store and group.rank == 0 else None)
+    saved = load_together(store, group)
     if saved is not None:
         schedule = Schedule(**saved.progress["schedule"])
         state.restore(saved)
