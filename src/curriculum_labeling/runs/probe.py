@@ -28,7 +28,7 @@ TOLERANCE = 1e-4
 MOMENT_ROWS = 20_000
 # Mean square length of a row after scaling, whatever the number of features; it gives the penalty its meaning.
 NORM = 1000.0
-# Rows × classes of logits held at once while fitting: a million rows of a thousand classes would be 4 GB, several times.
+# Rows × classes of logits held at once while fitting: a million rows of a thousand classes would be 4 GB each time.
 CELLS_AT_ONCE = 1 << 24
 
 
