@@ -1,7 +1,6 @@
 """The benchmark of scale: its fit, its page, and a child process at a small size."""
 
 import pytest
-
 from benchmarks import scale
 
 

@@ -34,9 +34,7 @@ class EstimatorModel:
         """Class, confidence and runner-up of these rows, in memory that does not grow with rows × classes."""
         size = max(1, CELLS_AT_ONCE // len(self.classes))
         chunks = (rows[start : start + size] for start in range(0, max(len(rows), 1), size))
-        return Scores.joined(
-            Scores.from_probabilities(some, self.probabilities(take(self.X, some))) for some in chunks
-        )
+        return Scores.joined(Scores.from_probabilities(some, self.probabilities(take(self.X, some))) for some in chunks)
 
     def probabilities(self, X: Any) -> FloatArray:
         """Class probabilities of shape (n, C) for any table, all classes in the order of `classes`."""
