@@ -31,7 +31,7 @@ def selected(n: int, balance: Balance, classes: int) -> Records:
     nothing = np.broadcast_to(np.int64(0), n)
     scores = Scores(nothing, groups, values, groups, np.broadcast_to(np.float32(0), n))
     meter = Meter()
-    with meter.stage(f"select, balance {balance!r}, {classes} classes"):
+    with meter.stage(f"select, balance {balance!r}"):
         select(PercentilePacing(balance=balance), scores, 1, prior=np.full(classes, 1 / classes))
     return meter.as_records()
 
@@ -133,12 +133,12 @@ def embedded(n: int) -> Records:
 
 
 def embedded_classes(classes: int) -> Records:
-    """The same on 20,000 images of many classes; one round, and probes of ten iterations, leave time for the rest."""
+    """The same on 12,000 images of many classes; one round, and probes of ten iterations, leave time for the rest."""
     from curriculum_labeling.runs import probe
 
     probe.ITERATIONS = 10
     options = {"features": "scale_work:backbone", "validation": "0.2", "percentiles": (0.0,), "threads": 1}
-    return fitted(20_000, classes, 8, **options)
+    return fitted(12_000, classes, 8, **options)
 
 
 def tabled(n: int) -> Records:
