@@ -66,3 +66,15 @@ def test_the_core_imports_numpy_and_nothing_heavier(name):
 def test_importing_the_package_does_not_import_torch():
     code = "import curriculum_labeling, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_process_that_decodes_images_loads_neither_scikit_learn_nor_torch():
+    code = "import curriculum_labeling.data.chunks, sys; sys.exit(bool({'sklearn', 'torch'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_classifier_is_there_when_it_is_asked_for():
+    assert "CurriculumLabelingClassifier" in dir(curriculum_labeling)
+    assert curriculum_labeling.CurriculumLabelingClassifier.__name__ == "CurriculumLabelingClassifier"
+    with pytest.raises(AttributeError, match="has no attribute 'Classifier'"):
+        _ = curriculum_labeling.Classifier

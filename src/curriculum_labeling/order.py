@@ -75,8 +75,12 @@ def _one_small_shard(shards: Shards) -> Shard | None:
 
 def _by_partition(values: FloatArray, groups: IntArray | None, k: IntArray) -> FloatArray:
     found = np.full(len(k), np.inf, dtype=values.dtype)
+    ends = np.array([0, len(values)])
+    if groups is not None:  # brought together once: a pass per group would be groups × values
+        values = values[np.argsort(groups.astype(np.min_scalar_type(len(k))), kind="stable")]
+        ends = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=len(k)))])
     for g in np.flatnonzero(k):
-        own = values if groups is None else values[groups == g]
+        own = values[ends[g] : ends[g + 1]]
         found[g] = np.partition(own, len(own) - k[g])[len(own) - k[g]]
     return found
 

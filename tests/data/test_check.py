@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from curriculum_labeling.data import check
 from curriculum_labeling.data.check import DataCheck, check_data
 from curriculum_labeling.data.decode import UnreadableImage
+from curriculum_labeling.data.describe import describe_pixels
 from curriculum_labeling.data.images import Images, from_arrays
 from curriculum_labeling.data.sizes import read_sizes
 from tests.data.photos import scene
@@ -157,6 +159,14 @@ def test_foreign_images_are_flagged_by_pixels_and_by_features():
     features = np.random.default_rng(0).normal(1, 0.2, (200, 50))
     features[150] *= -1
     assert checked(pixels, labels, features=features).foreign.tolist() == [150]
+
+
+def test_a_description_of_the_pixels_is_not_computed_again(monkeypatch):
+    pixels, labels = pictures(12), [0, 0, 0, 1, 1, 1] + [-1] * 6
+    expected = checked(pixels, labels).to_json()
+    described = describe_pixels(pixels)
+    monkeypatch.setattr(check, "describe_pixels", None)
+    assert checked(pixels, labels, features=described, embedded=False).to_json() == expected
 
 
 def test_images_without_paths_are_named_by_their_row():

@@ -5,6 +5,7 @@ import pytest
 
 from curriculum_labeling.estimators.weighting import Weighting
 from curriculum_labeling.labels import Labels
+from curriculum_labeling.runs import probe
 from curriculum_labeling.runs.probe import ProbeLearner, fit_softmax
 
 
@@ -34,6 +35,22 @@ def test_the_minimum_has_no_gradient(rows):
     gradient = (p - np.eye(3)[classes]).T @ features + 5.0 * weight
     assert np.abs(gradient).max() < 0.5
     assert np.abs(fit_softmax(features, classes, ones, 3, penalty=500.0)[0]).max() < np.abs(weight).max()
+
+
+def test_chunks_of_rows_have_the_minimum_of_all_rows(rows, monkeypatch):
+    features, classes = rows
+    weights = np.linspace(0.5, 2, 300, dtype=np.float32)
+    whole = fit_softmax(features, classes, weights, 3, penalty=5.0)
+    monkeypatch.setattr(probe, "CELLS_AT_ONCE", 3 * 70)  # the last chunk is shorter than the others
+    for one, other in zip(whole, fit_softmax(features, classes, weights, 3, penalty=5.0), strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-3)
+
+
+def test_fitting_leaves_the_features_as_they_are(rows):
+    features, classes = rows
+    before = features.copy()
+    ProbeLearner(features, 3).fit(Labels.of(np.arange(300), classes), seed=0)
+    assert (features == before).all()
 
 
 def test_a_probe_is_read_back_and_a_damaged_one_is_named(rows, tmp_path):

@@ -89,6 +89,7 @@ def check_data(
     features: Any = None,
     *,
     sizes: Any = None,
+    embedded: bool = True,
 ) -> DataCheck:
     """Look at all images once, before training.
 
@@ -104,10 +105,14 @@ def check_data(
         Embeddings, to tell foreign images by; without them colors and texture of the pixels are used.
     sizes : int array of shape (N, 2), optional
         Width and height of the files, as `read_sizes` gives them.
+    embedded : bool
+        Off where `features` are what `describe_pixels` gave, which then is not computed again.
     """
     labeled, unlabeled = _checked_rows(images, labeled, unlabeled)
     duplicates = find_duplicates(images.pixels)
-    foreign = foreign_scores(_features(images, features), labeled, unlabeled, embedded=features is not None)
+    foreign = foreign_scores(
+        _features(images, features), labeled, unlabeled, embedded=embedded and features is not None
+    )
     scores = np.zeros(len(images))
     scores[unlabeled] = np.floor(foreign.scores * 10**DIGITS) / 10**DIGITS
     small, long = _odd_sizes(sizes, len(images))

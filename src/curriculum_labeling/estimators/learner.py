@@ -17,6 +17,9 @@ from curriculum_labeling.estimators.tables import take
 from curriculum_labeling.estimators.weighting import Weighting, row_copies, row_weights
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Scores
 
+# Rows × classes of probabilities held at once while scoring: a million rows of a thousand classes would be 8 GB.
+CELLS_AT_ONCE = 1 << 24
+
 
 @dataclass(frozen=True)
 class EstimatorModel:
@@ -28,8 +31,10 @@ class EstimatorModel:
     temperature: float = 1.0
 
     def score(self, rows: IntArray) -> Scores:
-        """Class, confidence and runner-up of these rows."""
-        return Scores.from_probabilities(rows, self.probabilities(take(self.X, rows)))
+        """Class, confidence and runner-up of these rows, in memory that does not grow with rows × classes."""
+        size = max(1, CELLS_AT_ONCE // len(self.classes))
+        chunks = (rows[start : start + size] for start in range(0, max(len(rows), 1), size))
+        return Scores.joined(Scores.from_probabilities(some, self.probabilities(take(self.X, some))) for some in chunks)
 
     def probabilities(self, X: Any) -> FloatArray:
         """Class probabilities of shape (n, C) for any table, all classes in the order of `classes`."""

@@ -17,6 +17,8 @@ from curriculum_labeling.data.npz import read_npz
 from curriculum_labeling.runs.csv_cells import plain_cell
 
 T = TypeVar("T")
+# The cells of each column by its name: a million lines as a dict each would take twice the memory.
+Table = dict[str, list[str]]
 LARGEST = 2**53  # whole numbers up to here are exact as floats too
 
 
@@ -102,29 +104,32 @@ def read_record_if_any(path: Path) -> Record | None:
     return read_record(path) if path.exists() else None
 
 
-def read_table(path: Path, columns: Iterable[str]) -> list[dict[str, str]] | None:
-    """Lines of a CSV file that has these columns, or None where it was not written."""
+def read_table(path: Path, columns: Iterable[str]) -> Table | None:
+    """These columns of a CSV file, or None where it was not written; other columns are passed over."""
     if not path.exists():
         return None
+    table: Table = {name: [] for name in columns}
     try:
         with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
-            reader = csv.DictReader(file)
-            missing = [name for name in columns if name not in (reader.fieldnames or ())]
-            lines = [
-                {key: plain_cell(value or "") for key, value in line.items() if key is not None} for line in reader
-            ]
+            lines = csv.reader(file)
+            names = next(lines, [])
+            missing = [name for name in table if name not in names]
+            places = [(cells, names.index(name)) for name, cells in table.items() if name in names]
+            for line in filter(None, lines):
+                for cells, place in places:
+                    cells.append(plain_cell(line[place]) if place < len(line) else "")
     except (OSError, csv.Error) as error:
         raise ValueError(f"{path} must be a CSV file, got one that cannot be read ({error}); run fit again.") from error
     if missing:
         raise ValueError(f"{path} must have the column {missing[0]!r}, got none of that name; run fit again.")
-    return lines
+    return table
 
 
-def column(path: Path, lines: list[dict[str, str]], name: str, *, empty: float) -> NDArray[np.float64]:
+def column(path: Path, table: Table, name: str, *, empty: float) -> NDArray[np.float64]:
     """Numbers of one column, `empty` where nothing stands."""
-    values = np.full(len(lines), empty, dtype=np.float64)
-    for place, line in enumerate(lines):
-        if text := line[name]:
+    values = np.full(len(table[name]), empty, dtype=np.float64)
+    for place, text in enumerate(table[name]):
+        if text:
             try:
                 values[place] = float(text)
             except ValueError:

@@ -49,41 +49,42 @@ class Suggestion:
 
 def read_ledger(path: Path, paths: tuple[str, ...], unlabeled: IntArray, classes: tuple[str, ...]) -> Ledger | None:
     """The ledger, whatever the order of its lines; None where it was not written."""
-    lines = read_table(path, HEADER)
-    if lines is None:
+    table = read_table(path, HEADER)
+    if table is None:
         return None
     place = {paths[row]: i for i, row in enumerate(unlabeled)}
     number = {name: c for c, name in enumerate(classes)}
-    for i, line in enumerate(lines):
-        if line["path"] not in place:
+    for i, (file, label) in enumerate(zip(table["path"], table["label"], strict=True)):
+        if file not in place:
             raise ValueError(
-                f"{path}: path must be an unlabeled image of images.json, got {line['path']!r} in line {i + 2};"
-                " run fit again."
+                f"{path}: path must be an unlabeled image of images.json, got {file!r} in line {i + 2}; run fit again."
             )
-        if line["label"] not in number:
+        if label not in number:
             raise ValueError(
-                f"{path}: label must be a class of config.json, got {line['label']!r} in line {i + 2}; run fit again."
+                f"{path}: label must be a class of config.json, got {label!r} in line {i + 2}; run fit again."
             )
-    order = np.array([place[line["path"]] for line in lines], dtype=np.int64)
+    order = np.array([place[file] for file in table["path"]], dtype=np.int64)
     return Ledger(
         rows=unlabeled[order],
         order=order,
-        labels=np.array([number[line["label"]] for line in lines], dtype=np.int64),
-        confidence=column(path, lines, "confidence", empty=np.nan),
-        runner_up=tuple(line["runner_up"] for line in lines),
-        probability=column(path, lines, "probability", empty=np.nan),
-        first_round=column(path, lines, "first_round", empty=NEVER).astype(np.int64),
-        flips=column(path, lines, "flips", empty=0).astype(np.int64),
-        foreign=column(path, lines, "foreign", empty=np.nan),
-        duplicate_of=tuple(line["duplicate_of"] for line in lines),
+        labels=np.array([number[label] for label in table["label"]], dtype=np.int64),
+        confidence=column(path, table, "confidence", empty=np.nan),
+        runner_up=tuple(table["runner_up"]),
+        probability=column(path, table, "probability", empty=np.nan),
+        first_round=column(path, table, "first_round", empty=NEVER).astype(np.int64),
+        flips=column(path, table, "flips", empty=0).astype(np.int64),
+        foreign=column(path, table, "foreign", empty=np.nan),
+        duplicate_of=tuple(table["duplicate_of"]),
     )
 
 
 def read_suggestions(path: Path) -> tuple[Suggestion, ...]:
     """What to label next, in the order of the file; nothing where it was not written."""
-    lines = read_table(path, SUGGESTIONS_HEADER) or []
-    confidence = column(path, lines, "confidence", empty=np.nan)
+    table = read_table(path, SUGGESTIONS_HEADER)
+    if table is None:
+        return ()
+    confidence = column(path, table, "confidence", empty=np.nan).tolist()
+    texts = (table[name] for name in ("path", "label", "reason"))
     return tuple(
-        Suggestion(line["path"], line["label"], float(sure), line["reason"])
-        for line, sure in zip(lines, confidence, strict=True)
+        Suggestion(file, label, sure, reason) for file, label, reason, sure in zip(*texts, confidence, strict=True)
     )

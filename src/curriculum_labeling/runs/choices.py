@@ -100,7 +100,7 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         passes=passes,
         small=small,
         weights=division.weights,
-        pacing=_pacing(options, backbone, division, small, reasons),
+        pacing=_pacing(options, backbone, division, reasons),
         folds=folds,
         holdout=holdout,
         device=machine.device,
@@ -256,14 +256,11 @@ def _division(
     return divide(total, labels, len(listing) - labels)
 
 
-def _pacing(
-    options: FitOptions, backbone: str | None, division: Division, small: bool, reasons: dict[str, str]
-) -> PercentilePacing:
+def _pacing(options: FitOptions, backbone: str | None, division: Division, reasons: dict[str, str]) -> PercentilePacing:
     if options.step is None and options.percentiles is None:
-        grown = "labels only has {:.0%} of the time, the last round {:.0%}".format(
-            *division.weights[:: division.rounds]
-        )
-        reasons["rounds"] = grown if small else "as in the paper"
+        first, last = division.weights[0], division.weights[-1]
+        grown = f"labels only has {first:.0%} of the time, the last round {last:.0%}"
+        reasons["rounds"] = grown if first != last else "as in the paper"
     # A probe weighs its rows so that classes keep their shares; a network has its batches only.
     return options.pacing(100 / division.rounds, "none" if backbone else "per-class")
 

@@ -171,9 +171,9 @@ def check_rows(job: Job, images: Images, features: FloatArray) -> Rows:
         check = DataCheck.from_json(job.run.read(CHECK))
     else:
         unreadable = [UnreadableImage(one["path"], one["reason"]) for one in known["unreadable"]]
-        embedded = features if job.choices.backbone else None
+        embedded = job.choices.backbone is not None
         sizes = read_sizes(images.paths or ())
-        check = check_data(images, labeled, unlabeled, unreadable, embedded, sizes=sizes)
+        check = check_data(images, labeled, unlabeled, unreadable, features, sizes=sizes, embedded=embedded)
         if check.errors:
             raise ValueError(check.errors[0])
         job.run.write(CHECK, check.to_json())

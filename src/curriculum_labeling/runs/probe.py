@@ -28,6 +28,8 @@ TOLERANCE = 1e-4
 MOMENT_ROWS = 20_000
 # Mean square length of a row after scaling, whatever the number of features; it gives the penalty its meaning.
 NORM = 1000.0
+# Rows × classes of logits held at once while fitting: a million rows of a thousand classes would be 4 GB each time.
+CELLS_AT_ONCE = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,9 @@ class ProbeLearner:
         if saved is not None:
             weight, bias = (saved.tensors[name].numpy() for name in ("weight", "bias"))
             return ProbeModel(self.features, weight, bias, mean, scale, saved.progress["seconds"])
-        x = (self.features[labels.rows] - mean) / scale
+        x = self.features[labels.rows]
+        x -= mean  # in place: beside features of many rows there may be no room for two more of their size
+        x /= scale
         weight, bias = fit_softmax(x, labels.classes, weights, self.classes, self.penalty)
         seconds = time.monotonic() - start
         if store is not None:
@@ -117,32 +121,44 @@ class ProbeLearner:
 def fit_softmax(x: Float32, classes: IntArray, weights: Float32, count: int, penalty: float) -> tuple[Float32, Float32]:
     """Weights (C, D) and biases (C,) that minimize the weighted cross-entropy plus penalty/2 · |weights|².
 
-    The loss is a sum over rows, so that the penalty counts for less as rows come in.
+    The loss is a sum over rows, so that the penalty counts for less as rows come in. It is summed
+    over chunks of rows, in memory that does not grow with rows × classes.
     """
     n, d = x.shape
-    rows = np.arange(n)
+    size = max(1, CELLS_AT_ONCE // count)
+    chunks = [slice(start, start + size) for start in range(0, n, size)]
 
     def loss(flat: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         table = flat.reshape(count, d + 1)
-        weight = table[:, :d].astype(np.float32)
-        z = x @ weight.T + table[:, d].astype(np.float32)
-        z -= z.max(axis=1, keepdims=True)
-        p = np.exp(z)
-        total = p.sum(axis=1, keepdims=True)
-        p /= total
-        value = float((weights * (np.log(total[:, 0]) - z[rows, classes])).sum(dtype=np.float64))
-        p[rows, classes] -= 1
-        p *= weights[:, None]
-        gradient = np.empty_like(table)
-        gradient[:, :d] = p.T @ x + penalty * table[:, :d]
-        gradient[:, d] = p.sum(axis=0)
-        return value + penalty / 2 * float((table[:, :d] ** 2).sum()), gradient.ravel()
+        gradient = np.zeros_like(table)
+        gradient[:, :d] = penalty * table[:, :d]
+        value = penalty / 2 * float((table[:, :d] ** 2).sum())
+        for some in chunks:
+            value += _add_chunk(table.astype(np.float32), x[some], classes[some], weights[some], gradient)
+        return value, gradient.ravel()
 
     tolerance = TOLERANCE * float(weights.sum())
     options = {"maxiter": ITERATIONS, "gtol": tolerance, "ftol": 1e-9}
     found = minimize(loss, np.zeros(count * (d + 1)), jac=True, method="L-BFGS-B", options=options)
     table = found.x.reshape(count, d + 1).astype(np.float32)
     return np.ascontiguousarray(table[:, :d]), np.ascontiguousarray(table[:, d])
+
+
+def _add_chunk(table: Float32, x: Float32, classes: IntArray, weights: Float32, gradient: NDArray[np.float64]) -> float:
+    """The weighted cross-entropy of some rows; its gradient is added to `gradient`."""
+    d = x.shape[1]
+    rows = np.arange(len(x))
+    z = x @ table[:, :d].T + table[:, d]
+    z -= z.max(axis=1, keepdims=True)
+    own = z[rows, classes]
+    p = np.exp(z, out=z)
+    total = p.sum(axis=1, keepdims=True)
+    p /= total
+    p[rows, classes] -= 1
+    p *= weights[:, None]
+    gradient[:, :d] += p.T @ x
+    gradient[:, d] += p.sum(axis=0)
+    return float((weights * (np.log(total[:, 0]) - own)).sum(dtype=np.float64))
 
 
 def _moments(features: Float32) -> tuple[Float32, Float32]:
