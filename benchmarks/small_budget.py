@@ -152,7 +152,7 @@ def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacin
         return None, (1.0,)
     if method == "ours":
         division = divide(passes, labels, unlabeled)
-        return PercentilePacing.by(100 / division.rounds, balance="per-class"), division.weights
+        return PercentilePacing.by(division.step, balance="per-class"), division.weights
     pacings: dict[str, Pacing] = {
         "all rows": ThresholdPacing(0.0),
         "threshold 0.9": ThresholdPacing(0.9),

@@ -4,12 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curriculum_labeling import PercentilePacing
 from curriculum_labeling.runs.division import (
+    FEWEST_PASSES_ROUND,
     LARGEST_FIRST,
     LARGEST_SCORING,
     MOST_ROUNDS,
     SCORING,
     SHORTEST_ROUND,
+    Division,
     divide,
     divide_equally,
 )
@@ -24,7 +27,8 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
     assert 1 <= division.rounds <= MOST_ROUNDS
     assert rounds == sorted(rounds)
     if division.rounds > 1:
-        assert rounds[0] * passes >= max(first * passes, SHORTEST_ROUND) * (1 - 1e-9)
+        shortest = min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * (labels + unlabeled))
+        assert rounds[0] * passes >= max(first * passes, shortest) * (1 - 1e-9)
         assert division.rounds * SCORING * unlabeled <= LARGEST_SCORING * passes
 
 
@@ -38,6 +42,15 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
 
 def test_rounds_do_not_spend_their_time_on_scoring():
     assert divide(1e6, 250, 5_000).rounds > divide(1e6, 250, 100_000).rounds
+
+
+def test_a_small_set_has_rounds_as_well():
+    assert divide(75_000, 50, 1000).rounds == 3
+
+
+@pytest.mark.parametrize("rounds", range(1, MOST_ROUNDS + 1))
+def test_a_step_gives_as_many_rounds(rounds):
+    assert PercentilePacing.by(Division((1.0,) * (rounds + 1)).step).rounds == rounds
 
 
 def test_equal_shares():

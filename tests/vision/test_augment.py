@@ -224,9 +224,7 @@ def test_faulty_batches_are_refused():
 
 
 def test_faulty_recipes_are_refused():
-    with pytest.raises(
-        ValueError, match=r"moderate, light, heavy, policy, got 'hevy'; did you mean 'heavy'\?"
-    ):
+    with pytest.raises(ValueError, match=r"moderate, light, heavy, policy, got 'hevy'; did you mean 'heavy'\?"):
         build_recipe("hevy")
     with pytest.raises(ValueError, match=r"got 'zzz'\.$"):
         build_recipe("zzz")

@@ -262,7 +262,7 @@ def _pacing(options: FitOptions, backbone: str | None, division: Division, reaso
         grown = f"labels only has {first:.0%} of the time, the last round {last:.0%}"
         reasons["rounds"] = grown if first != last else "as in the paper"
     # A probe weighs its rows so that classes keep their shares; a network has its batches only.
-    return options.pacing(100 / division.rounds, "none" if backbone else "per-class")
+    return options.pacing(division.step, "none" if backbone else "per-class")
 
 
 def _held_out(

@@ -9,12 +9,14 @@ long as that at least, each longer than the one before.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 # How often labels only goes through the labels before it has learned what they teach.
 EPOCHS_OF_LABELS = 160
-# Fewer images than these teach a network little, whatever they are.
+# Fewer images than these teach a network little; on a small set, so many passes over all of its images.
 SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
+FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
 # What labels only may take of all: there must be time left for a round that is longer.
 LARGEST_FIRST = 0.4
 GROWTH = 1.4
@@ -34,11 +36,18 @@ class Division:
         """Rounds after labels only."""
         return len(self.weights) - 1
 
+    @property
+    def step(self) -> float:
+        """Percent of the rows that each round adds, rounded up to a tenth so that the last round has the rest."""
+        return math.ceil(1000 / self.rounds) / 10
+
 
 def divide(passes: float, labels: int, unlabeled: int) -> Division:
     """Divide so many image passes, with so many labels, and unlabeled images that every round scores."""
-    first = min(max(SHORTEST_FIRST, EPOCHS_OF_LABELS * labels), LARGEST_FIRST * passes)
-    shortest = max(SHORTEST_ROUND, first)
+    images = labels + unlabeled
+    useful = max(min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
+    first = min(useful, LARGEST_FIRST * passes)
+    shortest = max(min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * passes / (SCORING * max(1, unlabeled))))
     rounds = max((r for r in range(1, most + 1) if _growing(passes - first, r)[0] >= shortest), default=1)
     return Division(tuple(part / passes for part in (first, *_growing(passes - first, rounds))))
