@@ -107,7 +107,7 @@ class Store:
         """What goes wrong with a file of the checkpoint, in a sentence."""
         try:
             yield
-        except (KeyError, TypeError, ValueError, RecursionError, OSError, SafetensorError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError, OSError, SafetensorError) as error:
             raise ValueError(
                 f"the checkpoint in {self.folder} cannot be read ({name}: {error}); "
                 "delete the folder to train this round anew."
