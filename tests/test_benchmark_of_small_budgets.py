@@ -1,0 +1,40 @@
+"""The page of benchmarks/small_budget.py, and how it spends a time."""
+
+import numpy as np
+import pytest
+from benchmarks import small_budget, small_budget_page
+
+from curriculum_labeling.labels import Labels
+from tests.vision.small import colors, with_norm
+
+
+def test_the_page_has_means_and_rounds(tmp_path):
+    for seed, accuracy in ((0, 0.5), (1, 0.6)):
+        known = ("labels only", 250, 5.0, seed, 0, 0, None, 1000, 4.9)
+        small_budget.write(
+            tmp_path / "out" / "cells" / f"test-{seed}.csv", [small_budget.Line(*known, accuracy, "test")]
+        )
+    ours = [
+        small_budget.Line("ours", 250, 5.0, 0, 0, 0, None, 400, 1.0, 0.5, "test"),
+        small_budget.Line("ours", 250, 5.0, 0, 1, 90, 0.75, 1000, 4.8, 0.7, "test"),
+    ]
+    small_budget.write(tmp_path / "out" / "cells" / "test-ours.csv", ours)
+    small_budget_page.write_page(tmp_path / "out")
+    page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
+    assert "| labels only | 55.00 ± 7.07 (2) |" in page
+    assert "| ours | 70.00 |" in page
+    assert "| ours | 5 | 0 | 1,000 | 50.0, 70.0 (75) |" in page
+    assert (tmp_path / "out" / "figure-5-250.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("method", ["labels only", "threshold 0.9", "fine-tuned", "ours"])
+def test_every_method_trains_within_its_time(method, monkeypatch):
+    images = colors(60)
+    monkeypatch.setattr(small_budget, "PLAIN", small_budget.replace(small_budget.PLAIN, network=with_norm))
+    monkeypatch.setattr(small_budget, "OURS", small_budget.replace(small_budget.OURS, network=with_norm))
+    given = Labels.of(np.arange(12), images.labels[:12])
+    rounds = list(small_budget.train(images, given, np.arange(12, 60), method, 0.2, 0))
+    spent = [seconds for *_, seconds in rounds]
+    assert (len(rounds) == 1) == (method == "labels only")
+    assert spent == sorted(spent)
+    assert spent[-1] < 10
