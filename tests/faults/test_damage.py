@@ -8,9 +8,17 @@ import pytest
 
 from tests.faults.scenes import differing
 
+
+def halve(path):
+    """Cut a file in two; suggestions.csv not at the end of a line, which nobody can tell from an edit of the user's."""
+    size = path.stat().st_size // 2
+    at_line_end = path.read_bytes()[:size].endswith(b"\n")
+    os.truncate(path, size - 1 if at_line_end and path.name == "suggestions.csv" else size)
+
+
 HARMS = {
     "emptied": lambda path: os.truncate(path, 0),
-    "halved": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "halved": halve,
     "cut by a byte": lambda path: os.truncate(path, max(0, path.stat().st_size - 1)),
     "deleted": lambda path: path.unlink(),
 }

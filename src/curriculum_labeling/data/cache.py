@@ -24,6 +24,7 @@ from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.data.locks import exclusive
 from curriculum_labeling.data.npy import map_array
 from curriculum_labeling.data.partial import DIGESTS, INDEX, PIXELS, Partial
+from curriculum_labeling.data.typed import brief
 
 SHOWN = 5
 
@@ -180,5 +181,7 @@ def _open(target: Path, listing: Listing, flippable: bool) -> Cached:
         paths = tuple(listing.paths[row] for row in kept)
         images = Images(pixels, listing.labels[kept], listing.classes, paths, flippable)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ValueError(f"the image cache {target} is damaged ({error}); delete that folder and run again.") from error
+        raise ValueError(
+            f"the image cache {target} is damaged ({brief(error)}); delete that folder and run again."
+        ) from error
     return Cached(images, tuple(faults.values()))

@@ -16,7 +16,7 @@ from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.pairs import Pair, find_conflicts, find_leaked
 from curriculum_labeling.data.sentences import FEW_LABELS, Findings, with_fewer_labels, write_errors, write_warnings
 from curriculum_labeling.data.similar import find_duplicates
-from curriculum_labeling.data.typed import shown
+from curriculum_labeling.data.typed import brief, shown
 from curriculum_labeling.labels import IntArray
 
 FORMAT = 1
@@ -67,7 +67,7 @@ class DataCheck(Findings):
         except KeyError as missing:
             raise ValueError(f"check.json must hold {missing}, got none; run fit again.") from missing
         except (TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"check.json is damaged ({error}); restore it, or run fit again.") from error
+            raise ValueError(f"check.json is damaged ({brief(error)}); restore it, or run fit again.") from error
 
     @classmethod
     def _from_values(cls, values: dict[str, Any]) -> DataCheck:

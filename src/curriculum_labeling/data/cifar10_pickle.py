@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from curriculum_labeling.data.typed import brief
+
 
 class RefusedError(ValueError):
     """A pickle that asks for more than plain data."""
@@ -76,7 +78,7 @@ class _PlainUnpickler(pickle._Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in ALLOWED:
-            raise RefusedError(f"it asks for {module}.{name}")
+            raise RefusedError(brief(f"it asks for {module}.{name}"))
         return ALLOWED[module, name]
 
     def load_build(self) -> None:

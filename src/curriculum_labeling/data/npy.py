@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -26,7 +27,9 @@ FAULTS = (
 def map_array(path: str | Path) -> NDArray[Any]:
     """The array, read-only; ValueError says what is wrong, a file that cannot be opened is an OSError."""
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of headers that a Python 2 might have written, such as damaged ones
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except FAULTS as error:
         raise ValueError(f"it is no .npy file: {type(error).__name__}") from error
     if not isinstance(array, np.ndarray):

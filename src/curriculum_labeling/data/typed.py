@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 T = TypeVar("T")
 LARGEST = 2**63
+LONGEST_REASON = 200
 
 
 def build(cls: type[T], values: Any) -> T:
@@ -48,6 +49,12 @@ def shown(value: Any) -> str:
     """A value as far as a sentence has room for it."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def brief(error: object) -> str:
+    """What an error says, as far as a sentence has room for it: some repeat the whole of a damaged value."""
+    text = str(error)
+    return text if len(text) <= LONGEST_REASON else f"{text[: LONGEST_REASON - 3]}..."
 
 
 @cache

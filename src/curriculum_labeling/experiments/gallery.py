@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from curriculum_labeling.data.atomic import write_atomically
 from curriculum_labeling.data.images import Images, PixelArray
 from curriculum_labeling.data.npz import read_npz
+from curriculum_labeling.data.typed import brief
 from curriculum_labeling.labels import BoolArray, FloatArray, IntArray, Labels
 
 CLASSES, EACH = 10, 5
@@ -70,6 +71,6 @@ def read(path: Path) -> Gallery:
             raise ValueError("its labels have no names")
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{path} is damaged ({error}); delete it, and its cell's JSON file to run that again."
+            f"{path} is damaged ({brief(error)}); delete it, and its cell's JSON file to run that again."
         ) from error
     return found

@@ -24,8 +24,8 @@ def write_pages(experiment: Experiment, scale: Scale, seeds: int, out: Path, *, 
             draw(summary, out)
         images = sorted(path.name for path in out.glob(f"{experiment.key}*.png") if experiment.drawing)
         page = markdown(summary, scale, command_of(experiment, scale, seeds), images)
-        write_atomically(out / f"{experiment.key}.md", page.encode())
-        write_atomically(out / f"{experiment.key}.csv", csv_text(summary).encode())
+        write_atomically(out / f"{experiment.key}.md", page.encode("utf-8", "backslashreplace"))
+        write_atomically(out / f"{experiment.key}.csv", csv_text(summary).encode("utf-8", "backslashreplace"))
     return summary
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from curriculum_labeling.data.atomic import write_atomically
-from curriculum_labeling.data.typed import build
+from curriculum_labeling.data.typed import brief, build
 from curriculum_labeling.experiments.cells import Cell, name_of
 from curriculum_labeling.experiments.points import Experiment
 from curriculum_labeling.experiments.scales import Scale
@@ -109,7 +109,7 @@ class Results:
         try:
             result = _parse(json.loads(path.read_bytes()))
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"{path} is damaged ({error}); delete it, and its cell runs again.") from error
+            raise ValueError(f"{path} is damaged ({brief(error)}); delete it, and its cell runs again.") from error
         if result.settings != task.cell.describe():
             raise ValueError(f"{path} was made with other settings, or at another scale; choose another --out.")
         if result.finished and len(result.rounds) != task.cell.pacing.rounds + 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +123,16 @@ def read_table(path: Path, columns: Iterable[str]) -> Table | None:
         raise ValueError(f"{path} must be a CSV file, got one that cannot be read ({error}); run fit again.") from error
     if missing:
         raise ValueError(f"{path} must have the column {missing[0]!r}, got none of that name; run fit again.")
+    if not ends_a_line(path):
+        raise ValueError(f"{path} must end with the end of a line, got one that was cut short; run fit again.")
     return table
+
+
+def ends_a_line(path: Path) -> bool:
+    """Whether the last byte is the end of a line, as after every line that we write."""
+    with open(path, "rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"
 
 
 def column(path: Path, table: Table, name: str, *, empty: float) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from curriculum_labeling.data.typed import brief
 from curriculum_labeling.runs.directory import CHECKPOINTS, Run, RunError
 
 CLOCK = "clock.json"
@@ -40,7 +41,9 @@ class Clock:
             self._before = float(known["seconds"])
             self.steps: dict[str, int] = {str(name): int(steps) for name, steps in known["steps"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise RunError(f"{run / CLOCK} is damaged ({error!r}); restore it, or start a new run.") from error
+            raise RunError(
+                f"{run / CLOCK} is damaged ({brief(repr(error))}); restore it, or start a new run."
+            ) from error
         self._start = time.monotonic() if started is None else started
         self._saved = self._start
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from curriculum_labeling.data.atomic import write_atomically
 from curriculum_labeling.data.locks import attempt
+from curriculum_labeling.data.typed import brief
 
 FORMAT = 1
 CONFIG, IMAGES, CHECK, HELD_OUT, OUTCOME = "config.json", "images.json", "check.json", "held_out.json", "outcome.json"
@@ -64,7 +65,7 @@ class Run:
         except FileNotFoundError as error:
             raise RunError(f"{path} is missing, so {self.folder} is no complete run; fit again.") from error
         except (OSError, ValueError, RecursionError) as error:
-            raise RunError(f"{path} is damaged ({error}); restore it, or start a new run with --out.") from error
+            raise RunError(f"{path} is damaged ({brief(error)}); restore it, or start a new run with --out.") from error
         return content
 
     def has(self, name: str) -> bool:

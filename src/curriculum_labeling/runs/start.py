@@ -18,7 +18,7 @@ import numpy as np
 
 import curriculum_labeling
 from curriculum_labeling.data.listing import Listing
-from curriculum_labeling.data.typed import build, fits
+from curriculum_labeling.data.typed import brief, build, fits
 from curriculum_labeling.pacing import PercentilePacing
 from curriculum_labeling.runs.choices import Choices, Machine, choose, from_anywhere
 from curriculum_labeling.runs.clock import Clock
@@ -129,7 +129,9 @@ def read_job(run: Run, *, show: Show, stop: StopRequest) -> Job:
         truth = None if config["truth"] is None else np.array(config["truth"], dtype=np.int64)
         before = None if config["continued_from"] is None else Path(config["continued_from"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
+        raise RunError(
+            f"{run / CONFIG} is damaged ({brief(error)}); restore it, or start a new run with --out."
+        ) from error
     listing = read_listing(run)
     if truth is not None and truth.shape != (len(listing),):
         raise RunError(f"{run / CONFIG} is damaged (its truth is of other images); start a new run with --out.")
@@ -149,7 +151,9 @@ def _options_of(run: Run, config: dict[str, Any]) -> FitOptions:
     try:
         return read_options(config["options"])
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RunError(f"{run / CONFIG} is damaged ({error}); restore it, or start a new run with --out.") from error
+        raise RunError(
+            f"{run / CONFIG} is damaged ({brief(error)}); restore it, or start a new run with --out."
+        ) from error
 
 
 def merge_options(given: FitOptions, before: FitOptions) -> FitOptions:
@@ -179,7 +183,7 @@ def read_listing(run: Run) -> Listing:
         labels = np.array(record["labels"], dtype=np.int64)
         return Listing(tuple(record["paths"]), labels, tuple(record["classes"]))
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RunError(f"{run / LISTING} is damaged ({error}); start a new run with --out.") from error
+        raise RunError(f"{run / LISTING} is damaged ({brief(error)}); start a new run with --out.") from error
 
 
 def count_changes(before: Listing, after: Listing) -> int:

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from curriculum_labeling.data.atomic import write_atomically
+from curriculum_labeling.data.typed import brief
 from curriculum_labeling.vision.distributed import Group
 
 PROGRESS = "progress.json"
@@ -109,7 +110,7 @@ class Store:
             yield
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError, OSError, SafetensorError) as error:
             raise ValueError(
-                f"the checkpoint in {self.folder} cannot be read ({name}: {error}); "
+                f"the checkpoint in {self.folder} cannot be read ({brief(f'{name}: {error}')}); "
                 "delete the folder to train this round anew."
             ) from error
 
