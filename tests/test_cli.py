@@ -279,3 +279,9 @@ def test_a_run_cannot_continue_into_itself(finished, capsys):
     command = ["fit", "--continue", str(finished / "run"), "--out", str(finished / "run"), "--force"]
     assert "--out must be another folder" in refused(capsys, *command)
     assert (finished / "run/outcome.json").is_file()
+
+
+def test_percentiles_are_given_one_after_the_other(photos):
+    options = ["--percentiles", "50", "0", "--passes", "1", "--validation", "none", "--threads", "1"]
+    assert main(fit(photos, *options)) == 0
+    assert json.loads((photos / "run" / "config.json").read_bytes())["pacing"]["percentiles"] == [50, 0]

@@ -20,7 +20,7 @@ app = App(
     help="A few labels and many unlabeled images in; a model, a label for every image and a report out.",
     version=curriculum_labeling.__version__,
     help_format="markdown",
-    default_parameter=Parameter(negative_iterable=()),
+    default_parameter=Parameter(negative_iterable=(), consume_multiple=True),
 )
 Options = Annotated[FitOptions, Parameter(name="*")]
 Flag = Annotated[bool, Parameter(negative="")]

@@ -23,7 +23,7 @@ import torch
 import curriculum_labeling.commands  # noqa: F401 (it imports all that commands need)
 from curriculum_labeling.cli import main
 from curriculum_labeling.runs import kept, probe
-from curriculum_labeling.vision import embedding_journal, training
+from curriculum_labeling.vision import embedding_journal, optimizers, training
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 ON_DISK = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
@@ -80,6 +80,7 @@ def watch(fault, folder):
     events = Events(fault, folder)
     events.around(os, "fsync")
     events.around(torch.optim.SGD, "step", "training step")
+    events.around(optimizers.Muon, "step", "training step")
     events.around(training, "averaged_network", "trained")
     events.around(probe, "fit_softmax", "probe")
     events.around(kept.KeptModel, "_computed", "scores")
@@ -147,7 +148,9 @@ def warm_up():
     from tests.faults import scenes
 
     torch.set_num_threads(1)
-    torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    for name in ("sgd", "muon"):
+        weight = {"params": [torch.zeros(1, requires_grad=True)]}
+        optimizers.build_optimizer(name, [weight], momentum=0.9, nesterov=True, fused=False)
     with tempfile.TemporaryDirectory() as folder:
         photos = scenes.lay_out(Path(folder) / "photos", scenes.FEATURES)
         assert main(scenes.fit(photos, scenes.FEATURES, Path(folder) / "run")) == 0

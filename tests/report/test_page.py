@@ -140,7 +140,8 @@ def test_nothing_odd_is_said_plainly(run):
     (run / "suggestions.csv").unlink()
     ledger = run / "ledger.csv"
     lines = ledger.read_text(encoding="utf-8").splitlines()
-    ledger.write_text("\n".join([lines[0], *(f"{line.rsplit(',', 2)[0]},," for line in lines[1:])]), encoding="utf-8")
+    changed = [lines[0], *(f"{line.rsplit(',', 2)[0]},," for line in lines[1:]), ""]
+    ledger.write_text("\n".join(changed), encoding="utf-8")
     text = read(run).text
     assert "Every file could be read." in text
     assert "the check found nothing to warn of" in text

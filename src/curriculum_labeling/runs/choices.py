@@ -85,10 +85,10 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
     network = None if backbone else _network(options, resolution, machine, reasons)
     minutes, passes = _budget(options, backbone, machine, reasons)
     folds, holdout = _held_out(options, listing, backbone, reasons)
-    total = None
+    total, why = None, ""
     if network is not None:
-        total = _images_to_train_on(minutes, passes, listing, folds, lambda: pace(network, resolution))
-    small = _small(options, total, passes, reasons)
+        total, why = _images_to_train_on(minutes, passes, listing, folds, lambda: pace(network, resolution))
+    small = _small(options, total, why, reasons)
     division = _division(options, listing, small, total, passes)
     return Choices(
         backbone=backbone,
@@ -223,25 +223,32 @@ def _budget(
 
 def _images_to_train_on(
     minutes: float | None, passes: float | None, listing: Listing, folds: int, pace: Callable[[], float]
-) -> float:
-    """How many images all trainings of the main course may take together, repeated ones counted."""
-    most = MOST_PASSES * len(listing) * (PAPER_ROUNDS + 1)
+) -> tuple[float, str]:
+    """How many images all trainings of the main course may take together, repeated ones counted, and why not more."""
     if passes is not None:
-        return passes * len(listing) * (PAPER_ROUNDS + 1)
+        return passes * len(listing) * (PAPER_ROUNDS + 1), "at this many passes"
     assert minutes is not None
-    return min(most, 60 * minutes * pace() / (1 + folds * FOLD_WEIGHT))
+    in_time = 60 * minutes * pace() / (1 + folds * FOLD_WEIGHT)
+    most = MOST_PASSES * len(listing) * (PAPER_ROUNDS + 1)
+    if most < in_time:
+        return most, "as often as helps on so few images"
+    return in_time, "in this time, on this machine"
 
 
-def _small(options: FitOptions, total: float | None, passes: float | None, reasons: dict[str, str]) -> bool:
+def _small(options: FitOptions, total: float | None, why: str, reasons: dict[str, str]) -> bool:
     if total is None:
         return False
     if options.budget != "auto":
         return options.budget == "small"
     small = total < LARGE
-    count = f"{total / 1e6:.2g} million" if total >= 1e6 else f"{total:,.0f}"
-    where = "at this many passes" if passes is not None else "in this time, on this machine"
-    reasons["budget"] = f"about {count} images to train on {where}: " + ("Muon" if small else "SGD, as in the paper")
+    chosen = "the quick optimizer, Muon" if small else "SGD, as in the paper"
+    reasons["budget"] = f"about {_rounded(total)} images to train on {why}: {chosen}"
     return small
+
+
+def _rounded(count: float) -> str:
+    """A number as exact as it is known."""
+    return f"{float(f'{count:.1g}'):,.0f}" if count < 1e6 else f"{count / 1e6:.2g} million"
 
 
 def _division(
@@ -260,7 +267,7 @@ def _pacing(options: FitOptions, backbone: str | None, division: Division, reaso
     if options.step is None and options.percentiles is None:
         first, last = division.weights[0], division.weights[-1]
         grown = f"labels only has {first:.0%} of the time, the last round {last:.0%}"
-        reasons["rounds"] = grown if first != last else "as in the paper"
+        reasons["rounds"] = grown if first != last else "all of one length"
     # A probe weighs its rows so that classes keep their shares; a network has its batches only.
     return options.pacing(division.step, "none" if backbone else "per-class")
 

@@ -36,8 +36,8 @@ class FitOptions:
         By default off where class names are single characters or numbers.
     budget : {"auto", "small", "large"}
         "large" trains as the paper does: SGD, heavy augmentation, rounds of equal length. "small" gets further where
-        time is short: Muon, light augmentation, and rounds that grow. "auto" measures how many images this machine can
-        train on in the time given.
+        time is short: Muon, light augmentation, and rounds that grow (of one length with --passes, --step or
+        --percentiles). "auto" measures how many images this machine can train on in the time given.
     minutes : float
         Time for the whole run. Training fills it; with features a run ends sooner if it can.
     passes : float

@@ -12,7 +12,7 @@ from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import ImageLearner
 from curriculum_labeling.vision.schedule import Budget
 
-TRIED_STEPS = 3
+TRIED_STEPS = 10
 LEAST_SECONDS = 1e-4
 
 
