@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+from curriculum_labeling.report.files import read_table
 from curriculum_labeling.report.read import read_run
 from tests.report.runs import change
 
@@ -133,3 +134,12 @@ def test_what_the_check_found_is_read_as_sentences(run):
     check = read_run(run).check
     assert check.errors == ("One class only.",)
     assert check.warnings == ("Few labels.",)
+
+
+def test_a_table_that_ends_within_a_line_is_refused(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"path,reason\r\na.png,between cat and dog\r\n")
+    assert read_table(path, ("path", "reason")) == {"path": ["a.png"], "reason": ["between cat and dog"]}
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(ValueError, match=r"must end with the end of a line, got one that was cut short"):
+        read_table(path, ("path", "reason"))
