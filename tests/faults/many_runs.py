@@ -4,7 +4,6 @@ Arguments: a folder, and how many runs. A figure per run: resident memory in byt
 temporary files anywhere.
 """
 
-import gc
 import json
 import os
 import shutil
@@ -18,8 +17,7 @@ from tests.faults import scenes
 
 
 def figures(folder):
-    """What this process holds now, without what Python has yet to collect."""
-    gc.collect()
+    """What this process holds now."""
     with open("/proc/self/statm") as file:
         pages = int(file.read().split()[1])
     leavings = [path for path in folder.rglob("*.tmp") if path.name.startswith(".")]

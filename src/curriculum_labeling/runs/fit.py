@@ -7,6 +7,7 @@ resuming a run is running it again.
 from __future__ import annotations
 
 import shutil
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,9 +145,11 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
             training_config(job.choices),
             checkpoints=job.run / CHECKPOINTS,
             device=job.choices.device,
-            watch=lambda epoch: job.tell(network.ahead[0].name, epoch.number, epoch.epochs, epoch.seconds_left),
             stop=stop,
         )
+        # A strong reference would be a cycle, and keep the image cache open until Python's collector comes by.
+        ahead = weakref.proxy(network)
+        network.watch = lambda e: job.tell(ahead.ahead[0].name, e.number, e.epochs, e.seconds_left)
         return NetworkWay(network, images), describe_pixels(images.pixels)
     backbone = open_backbone(job.choices.backbone, device=job.choices.device)
     job.tell(f"embedding with {backbone.name}", 0, len(images))
