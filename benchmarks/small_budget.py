@@ -27,7 +27,7 @@ from curriculum_labeling.data.images import Images, join
 from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
 from curriculum_labeling.runs.clock import SCORING_SPEEDUP
-from curriculum_labeling.runs.division import divide, divide_equally
+from curriculum_labeling.runs.division import LABELS_FOR_TURNS, Division, divide, divide_equally
 from curriculum_labeling.runs.settings import BATCH, LABELED_SHARE
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
@@ -87,11 +87,10 @@ class CpuClock:
         """Seconds so far."""
         return time.process_time() - self.start
 
-    def steps(self, weights: tuple[float, ...], pace: float, scored: int) -> int:
-        """Steps of the first of these trainings; after each but the last, so many rows are scored twice (mirrored)."""
-        scoring = (len(weights) - 1) * 2 * scored / pace / SCORING_SPEEDUP
-        left = (self.seconds - self.spent - scoring) * weights[0] / sum(weights)
-        return max(1, int(left * pace / BATCH))
+    def steps(self, share: float, rest: float, scored: int, pace: float) -> int:
+        """Steps of a training with this share, where `rest` is for those after it, and so many images are scored."""
+        left = self.seconds - self.spent - scored / pace / SCORING_SPEEDUP
+        return max(1, int(left * share / (share + rest) * pace / BATCH))
 
 
 def train(
@@ -103,8 +102,14 @@ def train(
     learner = kind(images, config, device="cpu", preprocess_rows=np.concatenate([given.rows, unlabeled]))
     pace = images_per_cpu_second(learner, given)
     clock = CpuClock(seconds, time.process_time())
-    pacing, weights = plan(method, seconds * pace, len(given), len(unlabeled))
+    pacing, division = plan(method, seconds * pace, len(given), len(unlabeled))
+    weights, mirrored = division.weights, 2 * len(unlabeled)
     passes = 0
+    if division.turns:
+        steps = clock.steps(division.turns, sum(weights), division.rounds * mirrored, pace)
+        learner.config = replace(config, budget=Budget(steps=steps))
+        learner.learn_turns(unlabeled, seed=seed)
+        passes += steps * BATCH
 
     class Timed:
         """Gives the learner what its round may take."""
@@ -113,7 +118,8 @@ def train(
 
         def fit(self, labels: Labels, *, seed: int) -> ImageModel:
             nonlocal pace, passes
-            steps = clock.steps(weights[self.done :], pace, len(unlabeled))
+            after = weights[self.done + 1 :]
+            steps = clock.steps(weights[self.done], sum(after), len(after) * mirrored, pace)
             learner.config = replace(config, budget=Budget(steps=steps))
             began = time.process_time()
             model = learner.fit(labels, seed=seed)
@@ -146,20 +152,20 @@ def images_per_cpu_second(learner: ImageLearner, given: Labels) -> float:
     return TIMED_STEPS * BATCH / (seconds[1] - seconds[0])
 
 
-def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacing | None, tuple[float, ...]]:
-    """Pacing of a method, and the shares of its trainings."""
+def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacing | None, Division]:
+    """Pacing of a method, and its trainings."""
     if method == "labels only":
-        return None, (1.0,)
+        return None, Division((1.0,))
     if method == "ours":
-        division = divide(passes, labels, unlabeled)
-        return PercentilePacing.by(division.step, balance="per-class"), division.weights
+        division = divide(passes, labels, unlabeled, turns=labels <= LABELS_FOR_TURNS)
+        return PercentilePacing.by(division.step, balance="per-class"), division
     pacings: dict[str, Pacing] = {
         "all rows": ThresholdPacing(0.0),
         "threshold 0.9": ThresholdPacing(0.9),
         "threshold 0.95": ThresholdPacing(0.95),
     }
     pacing = pacings.get(method, PercentilePacing())
-    return pacing, divide_equally(pacing.rounds).weights
+    return pacing, divide_equally(pacing.rounds)
 
 
 def run(arguments: argparse.Namespace) -> None:

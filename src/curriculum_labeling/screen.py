@@ -50,14 +50,15 @@ def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
     if choices.network:
         yield "network", choices.network
         yield "budget", "small" if choices.small else "large"
+        yield "start", "knowing which way up images are, learned without labels" if choices.turns else "fresh weights"
         yield "augmentation", choices.augmentation
         yield "flip", "yes" if choices.flip else "no"
     yield "resolution", f"{choices.resolution} pixels"
-    percentiles = ", ".join(f"{p:g}" for p in choices.pacing.percentiles)
+    taken = ", ".join(f"{100 - p:g}" for p in choices.pacing.percentiles)
     shares = (
         "one cut for all classes" if choices.pacing.balance == "none" else f"class shares: {choices.pacing.balance}"
     )
-    yield "rounds", f"labels only, then percentiles {percentiles}; {shares}"
+    yield "rounds", f"labels only, then the surest {taken} % of the unlabeled; {shares}"
     held = f"{choices.folds} folds" if choices.folds else f"{choices.holdout:.0%} of the labels"
     yield "validation", held if choices.folds or choices.holdout else "none"
     if choices.minutes:

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from curriculum_labeling.data.listing import list_pairs
-from curriculum_labeling.runs import choices
+from curriculum_labeling.runs import budgets, choices
 from curriculum_labeling.runs.choices import Machine
 from curriculum_labeling.runs.options import FitOptions
 
@@ -74,7 +74,7 @@ def test_few_labels_are_folded_and_many_held_out(listing, monkeypatch):
 
 
 def test_a_time_becomes_a_budget_by_what_the_machine_can_do(listing, monkeypatch):
-    monkeypatch.setattr(choices, "MOST_PASSES", 1e9)
+    monkeypatch.setattr(budgets, "MOST_PASSES", 1e9)
     short, long = (choose(FitOptions(minutes=m), listing(), CPU) for m in (5, 5000))
     assert (short.small, short.augmentation) == (True, "light")
     assert (long.small, long.augmentation) == (False, "heavy")
@@ -100,10 +100,42 @@ def test_the_budget_can_be_said(listing):
         choose(FitOptions(budget="small", features="efficientnet-lite0"), listing(), CPU)
 
 
+def test_few_labels_start_from_turns_and_more_from_fresh_weights(listing, monkeypatch):
+    found = choose(FitOptions(minutes=5), listing(), CPU)
+    assert found.turns > 0
+    assert found.turns + sum(found.weights) == pytest.approx(1)
+    assert "12 labels are few" in found.reasons["start"]
+    monkeypatch.setattr(budgets, "LABELS_FOR_TURNS", 11)
+    found = choose(FitOptions(minutes=5), listing(), CPU)
+    assert found.turns == 0
+    assert "12 labels teach more" in found.reasons["start"]
+    assert choose(FitOptions(minutes=5, start="turns"), listing(), CPU).turns > 0
+    assert choose(FitOptions(passes=2, start="turns"), listing(), CPU).turns == pytest.approx(1 / 7)
+    assert choose(FitOptions(minutes=5, budget="large"), listing(), CPU).turns == 0
+    with pytest.raises(ValueError, match=r"--start must not be given with --features efficientnet-lite0"):
+        choose(FitOptions(start="fresh", features="efficientnet-lite0"), listing(), CPU)
+
+
+def test_a_time_in_which_nothing_can_be_learned_is_refused_with_one_that_suffices(listing):
+    with pytest.raises(ValueError, match=r"--minutes must be at least \S+ to train on and score 18 images") as refused:
+        choose(FitOptions(minutes=0.15), listing(), CPU)
+    enough = float(str(refused.value).split()[5])
+    assert choose(FitOptions(minutes=enough), listing(), CPU).minutes == enough
+    with pytest.raises(ValueError, match=r"got 0\.15"):
+        choose(FitOptions(minutes=0.15), listing(), CPU, pace=1.0)
+
+
+def test_more_folds_than_labels_are_refused(listing):
+    with pytest.raises(ValueError, match=r"--validation must be at most as many folds as .* \(12\), got 13"):
+        choose(FitOptions(validation="13"), listing(), CPU)
+
+
 def test_rounds_that_are_asked_for_are_of_equal_length(listing):
     found = choose(FitOptions(minutes=5, percentiles=(50.0, 0.0)), listing(), CPU)
-    assert found.weights == pytest.approx((1 / 3,) * 3)
+    assert found.weights == (found.turns,) * 3
     assert found.pacing.percentiles == (50, 0)
+    found = choose(FitOptions(minutes=5, percentiles=(50.0, 0.0), start="fresh"), listing(), CPU)
+    assert found.weights == pytest.approx((1 / 3,) * 3)
 
 
 def test_the_machine_is_measured_only_where_a_network_has_a_time(listing):
@@ -112,7 +144,7 @@ def test_the_machine_is_measured_only_where_a_network_has_a_time(listing):
 
     found = choices.choose(FitOptions(passes=5), listing(), CPU, measured)
     assert (found.minutes, found.pacing.rounds) == (None, 5)
-    assert choose(FitOptions(), listing(), CPU).minutes == choices.MINUTES_ON_CPU
+    assert choose(FitOptions(), listing(), CPU).minutes == budgets.MINUTES_ON_CPU
 
 
 def test_most_labels_are_for_learning(listing, monkeypatch):

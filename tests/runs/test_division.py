@@ -9,21 +9,25 @@ from curriculum_labeling.runs.division import (
     FEWEST_PASSES_ROUND,
     LARGEST_FIRST,
     LARGEST_SCORING,
+    MOST_PASSES_TURNS,
     MOST_ROUNDS,
     SCORING,
     SHORTEST_ROUND,
+    TURNS_SHARE,
     Division,
     divide,
     divide_equally,
 )
 
 
-@given(passes=st.floats(1, 1e9), labels=st.integers(1, 10**6), unlabeled=st.integers(0, 10**7))
-def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(passes, labels, unlabeled):
-    division = divide(passes, labels, unlabeled)
+@given(passes=st.floats(1, 1e9), labels=st.integers(1, 10**6), unlabeled=st.integers(0, 10**7), turns=st.booleans())
+def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(passes, labels, unlabeled, turns):
+    division = divide(passes, labels, unlabeled, turns=turns)
     first, *rounds = division.weights
-    assert sum(division.weights) == pytest.approx(1)
+    assert sum(division.weights) + division.turns == pytest.approx(1)
     assert 0 < first <= LARGEST_FIRST + 1e-9
+    assert division.turns <= (TURNS_SHARE if turns else 0)
+    assert division.turns * passes <= MOST_PASSES_TURNS * unlabeled * (1 + 1e-9)
     assert 1 <= division.rounds <= MOST_ROUNDS
     assert rounds == sorted(rounds)
     if division.rounds > 1:
@@ -33,7 +37,7 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
 
 
 def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
-    few, many = divide(1e6, 250, 50_000), divide(1e6, 4000, 46_000)
+    few, many = (divide(1e6, labels, 50_000 - labels, turns=False) for labels in (250, 4000))
     assert few.rounds == 5
     assert few.weights[0] == pytest.approx(0.04)
     assert many.rounds == 1
@@ -41,11 +45,12 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
 
 
 def test_rounds_do_not_spend_their_time_on_scoring():
-    assert divide(1e6, 250, 5_000).rounds > divide(1e6, 250, 100_000).rounds
+    few, many = (divide(1e6, 250, unlabeled, turns=False) for unlabeled in (5_000, 100_000))
+    assert few.rounds > many.rounds
 
 
 def test_a_small_set_has_rounds_as_well():
-    assert divide(75_000, 50, 1000).rounds == 3
+    assert divide(75_000, 50, 1000, turns=False).rounds == 3
 
 
 @pytest.mark.parametrize("rounds", range(1, MOST_ROUNDS + 1))
@@ -54,4 +59,12 @@ def test_a_step_gives_as_many_rounds(rounds):
 
 
 def test_equal_shares():
-    assert divide_equally(3).weights == (0.25,) * 4
+    assert divide_equally(3) == Division((0.25,) * 4)
+    assert divide_equally(3, turns=True) == Division((0.2,) * 4, 0.2)
+
+
+def test_turns_come_before_labels_and_take_no_more_than_they_teach():
+    short, long = (divide(passes, 250, 50_000, turns=True) for passes in (1e6, 1e7))
+    assert short.turns == pytest.approx(TURNS_SHARE)
+    assert long.turns * 1e7 == pytest.approx(MOST_PASSES_TURNS * 50_000)
+    assert short.rounds == divide((1 - TURNS_SHARE) * 1e6, 250, 50_000, turns=False).rounds

@@ -13,7 +13,8 @@ from PIL import Image
 
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import PercentilePacing
-from curriculum_labeling.runs.division import Division, divide, divide_equally
+from curriculum_labeling.runs import budgets
+from curriculum_labeling.runs.division import Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 
@@ -23,15 +24,6 @@ FEW_LABELS = 1000  # below this, labels held out once would tell too little
 # A fifth of the labels is held out, and not more than these: the rest is for learning.
 HELD_OUT_SHARE, HELD_OUT_LABELS = 0.2, 500
 TINY = 16
-# A fold only has to compare rounds with each other, so it may train half as long.
-FOLD_WEIGHT = 0.5
-# Where nobody says how long: enough for a first answer, short enough to wait for.
-MINUTES_ON_CPU, MINUTES_ON_ACCELERATOR = 20.0, 60.0
-# More passes than these over all images bring nothing to a small set, whatever the time.
-MOST_PASSES = 60.0
-# Six trainings, as in the paper, on a million images each; with fewer, the paper's way does not pay.
-LARGE = 6_000_000
-PAPER_ROUNDS, PAPER_STEP = 5, 20.0
 
 # Images trained on in a second by a network of this name, at this resolution.
 Pace = Callable[[str, int], float]
@@ -56,7 +48,8 @@ class Choices:
 
     `backbone` is None where a network is trained from scratch, `network` is None where features are
     used. `small` is a budget too small for the paper's settings; `weights` are the shares of the time
-    that labels only and each round have. `folds` is 0 for none; `holdout` is a share of the labels, 0
+    that labels only and each round have, and `turns` that of learning which way up images are, 0 where
+    networks start from fresh weights. `folds` is 0 for none; `holdout` is a share of the labels, 0
     for none.
     """
 
@@ -68,6 +61,7 @@ class Choices:
     minutes: float | None
     passes: float | None
     small: bool
+    turns: float
     weights: tuple[float, ...]
     pacing: PercentilePacing
     folds: int
@@ -83,24 +77,25 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
     backbone = _backbone(options, side, machine, reasons)
     resolution = _resolution(options, side, backbone, machine, reasons)
     network = None if backbone else _network(options, resolution, machine, reasons)
-    minutes, passes = _budget(options, backbone, machine, reasons)
     folds, holdout = _held_out(options, listing, backbone, reasons)
-    total, why = None, ""
-    if network is not None:
-        total, why = _images_to_train_on(minutes, passes, listing, folds, lambda: pace(network, resolution))
-    small = _small(options, total, why, reasons)
-    division = _division(options, listing, small, total, passes)
+    flip = _flip(options, listing.classes, reasons)
+    if network is None:
+        budget = budgets.of_features(options)
+    else:
+        found = budgets.Images(len(listing), int((listing.labels >= 0).sum()), folds, flip)
+        budget = budgets.choose_budget(options, found, lambda: pace(network, resolution), reasons, machine.accelerated)
     return Choices(
         backbone=backbone,
         network=network,
         resolution=resolution,
-        augmentation="none" if backbone else _augmentation(options, resolution, small, reasons),
-        flip=_flip(options, listing.classes, reasons),
-        minutes=minutes,
-        passes=passes,
-        small=small,
-        weights=division.weights,
-        pacing=_pacing(options, backbone, division, reasons),
+        augmentation="none" if backbone else _augmentation(options, resolution, budget.small, reasons),
+        flip=flip,
+        minutes=budget.minutes,
+        passes=options.passes,
+        small=budget.small,
+        turns=budget.division.turns,
+        weights=budget.division.weights,
+        pacing=_pacing(options, backbone, budget.division, reasons),
         folds=folds,
         holdout=holdout,
         device=machine.device,
@@ -129,7 +124,7 @@ def _shorter_side(path: str) -> int | None:
 
 
 def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[str, str]) -> str | None:
-    only_networks = {name: getattr(options, name) != "auto" for name in ("network", "augmentation", "budget")}
+    only_networks = {name: getattr(options, name) != "auto" for name in ("network", "augmentation", "budget", "start")}
     only_networks["passes"] = options.passes is not None
     asked = [f"--{name}" for name, given in only_networks.items() if given]
     if options.features == "none":
@@ -211,58 +206,6 @@ def _flip(options: FitOptions, classes: tuple[str, ...], reasons: dict[str, str]
     return not signs
 
 
-def _budget(
-    options: FitOptions, backbone: str | None, machine: Machine, reasons: dict[str, str]
-) -> tuple[float | None, float | None]:
-    if options.minutes is not None or options.passes is not None or backbone is not None:
-        return options.minutes, options.passes
-    minutes = MINUTES_ON_ACCELERATOR if machine.accelerated else MINUTES_ON_CPU
-    reasons["minutes"] = "more time gives a better network; set --minutes"
-    return minutes, None
-
-
-def _images_to_train_on(
-    minutes: float | None, passes: float | None, listing: Listing, folds: int, pace: Callable[[], float]
-) -> tuple[float, str]:
-    """How many images all trainings of the main course may take together, repeated ones counted, and why not more."""
-    if passes is not None:
-        return passes * len(listing) * (PAPER_ROUNDS + 1), "at this many passes"
-    assert minutes is not None
-    in_time = 60 * minutes * pace() / (1 + folds * FOLD_WEIGHT)
-    most = MOST_PASSES * len(listing) * (PAPER_ROUNDS + 1)
-    if most < in_time:
-        return most, "as often as helps on so few images"
-    return in_time, "in this time, on this machine"
-
-
-def _small(options: FitOptions, total: float | None, why: str, reasons: dict[str, str]) -> bool:
-    if total is None:
-        return False
-    if options.budget != "auto":
-        return options.budget == "small"
-    small = total < LARGE
-    chosen = "the quick optimizer, Muon" if small else "SGD, as in the paper"
-    reasons["budget"] = f"about {_rounded(total)} images to train on {why}: {chosen}"
-    return small
-
-
-def _rounded(count: float) -> str:
-    """A number as exact as it is known."""
-    return f"{float(f'{count:.1g}'):,.0f}" if count < 1e6 else f"{count / 1e6:.2g} million"
-
-
-def _division(
-    options: FitOptions, listing: Listing, small: bool, total: float | None, passes: float | None
-) -> Division:
-    """The rounds and their shares: those asked for, or what suits the budget."""
-    if options.percentiles is not None or options.step is not None or passes is not None or not small:
-        rounds = options.pacing(PAPER_STEP, "none").rounds
-        return divide_equally(rounds)
-    assert total is not None
-    labels = int((listing.labels >= 0).sum())
-    return divide(total, labels, len(listing) - labels)
-
-
 def _pacing(options: FitOptions, backbone: str | None, division: Division, reasons: dict[str, str]) -> PercentilePacing:
     if options.step is None and options.percentiles is None:
         first, last = division.weights[0], division.weights[-1]
@@ -276,9 +219,14 @@ def _held_out(
     options: FitOptions, listing: Listing, backbone: str | None, reasons: dict[str, str]
 ) -> tuple[int, float]:
     asked: Any = options.held_out()
+    labels = listing.labels[listing.labels >= 0]
+    if isinstance(asked, int) and asked > len(labels):
+        raise ValueError(
+            f"--validation must be at most as many folds as there are labels ({len(labels)}), got {asked}; "
+            "--validation 5 is usual."
+        )
     if asked is not None:
         return (asked, 0.0) if isinstance(asked, int) else (0, asked)
-    labels = listing.labels[listing.labels >= 0]
     smallest = int(np.bincount(labels).min())
     if len(labels) >= FEW_LABELS and backbone is None:
         share = min(HELD_OUT_SHARE, HELD_OUT_LABELS / len(labels))

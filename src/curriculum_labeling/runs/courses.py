@@ -12,12 +12,14 @@ from curriculum_labeling.curriculum import curriculum
 from curriculum_labeling.data.folds import holdout, split_folds
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.pacing import PercentilePacing
-from curriculum_labeling.runs.choices import FOLD_WEIGHT, Choices
+from curriculum_labeling.runs.budgets import FOLD_WEIGHT
+from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.clock import Work
 from curriculum_labeling.runs.kept import KeepingLearner
 from curriculum_labeling.runs.ways import Way
 
 MAIN = "main"
+TURNS = "which way up"
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,15 @@ def plan_courses(labels: Labels, groups: IntArray, choices: Choices, seed: int) 
     return [*courses, Course(MAIN, labels, nothing, nothing)]
 
 
-def work_of(courses: list[Course], weights: tuple[float, ...], scored: int) -> list[Work]:
-    """All trainings of these courses, in order."""
-    return [
-        Work(f"{course.name}, round {t}", weight if course.main else weight * FOLD_WEIGHT, scored)
+def work_of(courses: list[Course], turns: float, weights: tuple[float, ...], scored: int) -> list[Work]:
+    """All trainings, in order; so many images are scored after each of a course, but for the last of a fold."""
+    before = [Work(TURNS, turns, 0)] if turns else []
+    return before + [
+        Work(
+            f"{course.name}, round {t}",
+            weight if course.main else weight * FOLD_WEIGHT,
+            scored if course.main or t + 1 < len(weights) else 0,
+        )
         for course in courses
         for t, weight in enumerate(weights)
     ]
@@ -80,11 +87,15 @@ def work_of(courses: list[Course], weights: tuple[float, ...], scored: int) -> l
 def run_course(
     way: Way, course: Course, unlabeled: IntArray, pacing: PercentilePacing, *, classes: int, seed: int, folder: Path
 ) -> Iterator[tuple[Round, FloatArray]]:
-    """Every round of a course with its logits of the held-out rows; scores of each round are kept in the folder."""
+    """Every round of a course with its logits of the held-out rows; scores of each round are kept in the folder.
+
+    What the last round of a fold says of the unlabeled rows, nobody asks.
+    """
     learner = KeepingLearner(way.learner, unlabeled, folder)
     for found in curriculum(learner, course.labels, unlabeled, pacing=pacing, classes=classes, seed=seed):
         assert hasattr(found.model, "model")
-        found.model.score(unlabeled)
+        if course.main or found.number < pacing.rounds:
+            found.model.score(unlabeled)
         yield found, way.logits(found.model.model, course.held_out)
 
 

@@ -1,10 +1,11 @@
-"""How the images that a time allows to train on are divided among labels only and the rounds.
+"""How the images that a time allows to train on are divided among turns, labels only and the rounds.
 
 A round from scratch pays where its network can become better than the one that labeled for it. That
 takes the longer, the better the labels already are: a network of a few labels is soon as good as it
 gets, and short rounds overtake it; one of thousands still learns from them when a short time is over,
 and a round in a hurry would fall behind. So labels only has the time it can use, and rounds are as
-long as that at least, each longer than the one before.
+long as that at least, each longer than the one before. Where labels are few, what images teach without
+them (`vision/pretext.py`) comes first.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+# Up to so many labels, which way up images are teaches a network more than it costs.
+LABELS_FOR_TURNS = 500
+# Turns have this share of all, and not more than so many passes over the unlabeled images.
+TURNS_SHARE, MOST_PASSES_TURNS = 0.35, 25
 # How often labels only goes through the labels before it has learned what they teach.
 EPOCHS_OF_LABELS = 160
 # Fewer images than these teach a network little; on a small set, so many passes over all of its images.
@@ -27,9 +32,10 @@ SCORING, LARGEST_SCORING = 0.8, 0.25
 
 @dataclass(frozen=True)
 class Division:
-    """The share of each training, labels only first; together 1."""
+    """The share of each training, labels only first, and of turns before them all; together 1."""
 
     weights: tuple[float, ...]
+    turns: float = 0.0
 
     @property
     def rounds(self) -> int:
@@ -42,20 +48,23 @@ class Division:
         return math.ceil(1000 / self.rounds) / 10
 
 
-def divide(passes: float, labels: int, unlabeled: int) -> Division:
+def divide(passes: float, labels: int, unlabeled: int, *, turns: bool) -> Division:
     """Divide so many image passes, with so many labels, and unlabeled images that every round scores."""
     images = labels + unlabeled
+    before = min(TURNS_SHARE * passes, MOST_PASSES_TURNS * unlabeled) if turns else 0.0
+    left = passes - before
     useful = max(min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
-    first = min(useful, LARGEST_FIRST * passes)
+    first = min(useful, LARGEST_FIRST * left)
     shortest = max(min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
-    most = int(min(MOST_ROUNDS, LARGEST_SCORING * passes / (SCORING * max(1, unlabeled))))
-    rounds = max((r for r in range(1, most + 1) if _growing(passes - first, r)[0] >= shortest), default=1)
-    return Division(tuple(part / passes for part in (first, *_growing(passes - first, rounds))))
+    most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
+    rounds = max((r for r in range(1, most + 1) if _growing(left - first, r)[0] >= shortest), default=1)
+    return Division(tuple(part / passes for part in (first, *_growing(left - first, rounds))), before / passes)
 
 
-def divide_equally(rounds: int) -> Division:
+def divide_equally(rounds: int, *, turns: bool = False) -> Division:
     """The same for every training, as in the paper."""
-    return Division((1 / (rounds + 1),) * (rounds + 1))
+    share = 1 / (rounds + 1 + turns)
+    return Division((share,) * (rounds + 1), share if turns else 0.0)
 
 
 def _growing(passes: float, rounds: int) -> list[float]:

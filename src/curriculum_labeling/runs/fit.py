@@ -93,6 +93,8 @@ def fit(job: Job) -> Outcome:
     courses = plan_courses(rows.labels, rows.check.groups, job.choices, job.options.seed)
     if isinstance(way, NetworkWay):
         schedule(job, way, courses, rows)
+        if job.choices.turns:  # from unlabeled rows alone, so that no held-out one is among them
+            way.learner.learn_turns(rows.unlabeled, seed=job.options.seed)
     held_out, models = run_courses(job, way, courses, rows)
     outcome = conclude(held_out, job.choices.pacing.rounds, job.options.deliver)
     deliver(job, way, models[outcome.delivered], rows, held_out, outcome)
@@ -191,7 +193,7 @@ def schedule(job: Job, way: NetworkWay, courses: list[Course], rows: Rows) -> No
     n = len(rows.labels) + len(rows.unlabeled)
     learner.clock = job.clock
     scored = len(rows.unlabeled) * (2 if job.choices.flip else 1)  # mirrored images as well
-    learner.ahead = work_of(courses, job.choices.weights, scored)
+    learner.ahead = work_of(courses, job.choices.turns, job.choices.weights, scored)
     learner.most_steps = most_steps(n)
     learner.steps = None if job.choices.passes is None else steps_for(job.choices.passes, n)
 

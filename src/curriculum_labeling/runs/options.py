@@ -38,6 +38,10 @@ class FitOptions:
         "large" trains as the paper does: SGD, heavy augmentation, rounds of equal length. "small" gets further where
         time is short: Muon, light augmentation, and rounds that grow (of one length with --passes, --step or
         --percentiles). "auto" measures how many images this machine can train on in the time given.
+    start : {"auto", "turns", "fresh"}
+        What every round's network starts from: "fresh" random weights, as in the paper, or "turns", weights that have
+        learned from the unlabeled images, without any label, which way up they are. "auto" is "turns" with a small
+        budget.
     minutes : float
         Time for the whole run. Training fills it; with features a run ends sooner if it can.
     passes : float
@@ -73,6 +77,7 @@ class FitOptions:
     augmentation: Literal["auto", "none", "moderate", "light", "heavy"] = "auto"
     flip: bool | None = None
     budget: Literal["auto", "small", "large"] = "auto"
+    start: Literal["auto", "turns", "fresh"] = "auto"
     minutes: float | None = None
     passes: float | None = None
     step: float | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from curriculum_labeling.runs.choices import MOST_PASSES, Choices, Pace
+from curriculum_labeling.runs.budgets import MOST_PASSES
+from curriculum_labeling.runs.choices import Choices, Pace
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.vision.config import TrainingConfig

@@ -38,17 +38,32 @@ class TimedImageLearner(ImageLearner):
 
     def fit(self, labels: Labels, *, seed: int) -> ImageModel:
         """A new model, within its share of the time."""
+        steps = self._fix_steps(labels, seed)
+        model = super().fit(labels, seed=seed)
+        model.passes = steps * self.config.batch_size
+        self._finish(model.seconds / steps)
+        return model
+
+    def learn_turns(self, rows: IntArray, *, seed: int) -> float:
+        """Which way up images are, within its share of the time."""
+        self._fix_steps(Labels.of(rows, np.zeros_like(rows)), seed)
+        right = super().learn_turns(rows, seed=seed)
+        self._finish(self._pace)
+        return right
+
+    def _fix_steps(self, labels: Labels, seed: int) -> int:
+        """Steps of the training ahead: those it began with, those asked for, or its share of the time."""
         name = self.ahead[0].name
         if name not in self.clock.steps:
             self.clock.fix(name, self.steps or self._planned(labels, seed))
         steps = self.clock.steps[name]
         self.config = replace(self.config, budget=Budget(steps=steps))
-        model = super().fit(labels, seed=seed)
-        model.passes = steps * self.config.batch_size
-        self._pace = model.seconds / steps
+        return steps
+
+    def _finish(self, pace: float | None) -> None:
+        self._pace = pace
         self.ahead = self.ahead[1:]
         self.clock.save()
-        return model
 
     def _planned(self, labels: Labels, seed: int) -> int:
         if self._pace is None:

@@ -26,6 +26,7 @@ from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.mixup import draw_mixup
 from curriculum_labeling.vision.objective import Batch, targets_of, weights_of
+from curriculum_labeling.vision.pretext import TurnedPixels
 from curriculum_labeling.vision.recipe import Recipe
 from curriculum_labeling.vision.whitening import Preprocessing
 
@@ -58,7 +59,7 @@ class Piece:
 class Feed:
     """Makes this process's pieces of every step."""
 
-    pixels: PixelArray
+    pixels: PixelArray | TurnedPixels
     batches: Batches
     config: TrainingConfig
     classes: int

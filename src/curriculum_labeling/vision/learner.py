@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,14 @@ from curriculum_labeling.vision.devices import choose_device, numbers_for
 from curriculum_labeling.vision.distributed import current_group
 from curriculum_labeling.vision.feed import Feed
 from curriculum_labeling.vision.networks import build_network
+from curriculum_labeling.vision.pretext import (
+    LEARNED,
+    TRIED_IMAGES,
+    TURNS,
+    TurnedPixels,
+    turns_of,
+    without_last_layer,
+)
 from curriculum_labeling.vision.recipe import Recipe, build_recipe
 from curriculum_labeling.vision.scoring import Scorer
 from curriculum_labeling.vision.training import Trained, Watch, train
@@ -113,6 +122,8 @@ class ImageLearner:
         self.stop = stop
         # How many models were fitted: under `curriculum` that is the number of the round.
         self.fits = 0
+        # Weights that every network starts from where it has some of these names; fresh ones where there are none.
+        self.start: dict[str, Tensor] = {}
         rows = np.arange(len(images)) if preprocess_rows is None else np.asarray(preprocess_rows)
         self.preprocessing = _fit_preprocessing(images.pixels, rows, self.config.whitening)
         self._adaptation_rows = spread(rows, max(1, ADAPTATION_PIXELS // (images.pixels[0, ..., 0].size)))
@@ -121,33 +132,54 @@ class ImageLearner:
     def fit(self, labels: Labels, *, seed: int) -> ImageModel:
         """A new model, from fresh weights, or the rest of one from its last checkpoint."""
         _check_labels(labels, self.images)
-        network = self._network(seed).to(self.device)
-        if self.config.channels_last:
-            network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        store = None if self.checkpoints is None else Store(self.checkpoints, self._fingerprint(labels, seed, network))
-        feed = self._feed(labels, seed)
-        saved = load_together(store, feed.group)
-        if saved is not None and saved.progress["finished"]:
-            network.load_state_dict(saved.tensors)
-            trained = Trained(network.eval(), saved.progress["seconds"])
-        else:
-            with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-                trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits, stop=self.stop)
-            if store is not None and feed.group.rank == 0:
-                done = {"finished": True, "seconds": trained.seconds}
-                store.save("model", trained.network.state_dict(), done)
+        trained = self._trained(self._network(seed), self._feed(labels, seed))
         self.fits += 1
         return self._model(trained)
 
-    def _network(self, seed: int) -> nn.Module:
+    def learn_turns(self, rows: IntArray, *, seed: int) -> float:
+        """Learn from these rows which way up images are; fits start from there, but for their last layer.
+
+        Returns the share of turns told right. Where that is hardly more than a guess, fits start from
+        fresh weights as before.
+        """
+        turned = TurnedPixels(self.images.pixels)
+        feed = replace(self._feed(turns_of(rows), seed), pixels=turned, classes=TURNS)
+        trained = self._trained(self._network(seed, TURNS), feed)
+        tried = TURNS * spread(rows, TRIED_IMAGES)
+        tried += np.arange(len(tried)) % TURNS
+        right = float((self._model(trained).logits(turned[tried]).argmax(axis=1) == tried % TURNS).mean())
+        weights = trained.network.state_dict() if right >= LEARNED else {}
+        self.start = without_last_layer(lambda classes: self._network(seed, classes), weights)
+        return right
+
+    def _trained(self, network: nn.Module, feed: Feed) -> Trained:
+        """The network trained, or read back where it was before."""
+        network = network.to(self.device)
+        if self.config.channels_last:
+            network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        store = None if self.checkpoints is None else Store(self.checkpoints, self._fingerprint(feed, network))
+        saved = load_together(store, feed.group)
+        if saved is not None and saved.progress["finished"]:
+            network.load_state_dict(saved.tensors)
+            return Trained(network.eval(), saved.progress["seconds"])
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+            trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits, stop=self.stop)
+        if store is not None and feed.group.rank == 0:
+            store.save("model", trained.network.state_dict(), {"finished": True, "seconds": trained.seconds})
+        return trained
+
+    def _network(self, seed: int, classes: int | None = None) -> nn.Module:
+        """A network to begin with; for other classes than the images' own, where so many are given."""
         height, width, channels = self.images.pixels.shape[1:]
         weights = draws.key(seed, "weights") % 2**63
-        classes = len(self.images.classes)
-        network = build_network(self.config.network, classes, channels, min(height, width), seed=weights)
+        count = len(self.images.classes) if classes is None else classes
+        network = build_network(self.config.network, count, channels, min(height, width), seed=weights)
         adapt = getattr(network, "adapt", None)
         if callable(adapt):
             pixels = torch.from_numpy(self.images.pixels[self._adaptation_rows]).permute(0, 3, 1, 2)
             adapt(self.preprocessing(pixels.contiguous()))
+        if classes is None:
+            network.load_state_dict({**network.state_dict(), **self.start})
         return network
 
     def _feed(self, labels: Labels, seed: int) -> Feed:
@@ -168,10 +200,11 @@ class ImageLearner:
         )
         return ImageModel(self.images, scorer, trained.seconds)
 
-    def _fingerprint(self, labels: Labels, seed: int, network: nn.Module) -> str:
+    def _fingerprint(self, feed: Feed, network: nn.Module) -> str:
         """A name that differs wherever labels, seed, settings, images or starting weights do."""
-        mark = blake2b(digest_size=8)
-        mark.update(repr((seed, sorted(self.config.describe().items()), self.images.pixels.shape)).encode())
+        mark, labels = blake2b(digest_size=8), feed.batches.labels
+        settings = sorted(self.config.describe().items())
+        mark.update(repr((feed.batches.seed, settings, self.images.pixels.shape)).encode())
         soft = (labels.confidence, labels.runner_up, labels.runner_up_confidence)
         for array in (labels.rows, labels.classes, np.array(labels.given), *soft):
             mark.update(np.ascontiguousarray(array).tobytes())
@@ -193,9 +226,9 @@ class FineTuningImageLearner(ImageLearner):
         self._last = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
         return model
 
-    def _network(self, seed: int) -> nn.Module:
-        network = super()._network(seed)
-        if self._last is not None:
+    def _network(self, seed: int, classes: int | None = None) -> nn.Module:
+        network = super()._network(seed, classes)
+        if self._last is not None and classes is None:
             network.load_state_dict(self._last)
         return network
 
