@@ -8,8 +8,9 @@ import numpy as np
 
 from curriculum_labeling.data.decode import UnreadableImage, decode
 from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.runs.budgets import Images
 from curriculum_labeling.runs.choices import Choices
-from curriculum_labeling.runs.clock import LAST_SECONDS, SCORING_SPEEDUP
+from curriculum_labeling.runs.clock import LAST_SECONDS
 from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.runs.settings import BATCH, steps_for, training_config
 from curriculum_labeling.vision.backbones import open_backbone
@@ -28,10 +29,11 @@ def estimate_seconds(choices: Choices, listing: Listing) -> float | None:
         probes = (1 + choices.folds) * (choices.pacing.rounds + 1) * len(listing) * len(listing.classes)
         return decoding + seconds_per_embedding(choices) * len(listing) + probes * SECONDS_PER_PROBE + LAST_SECONDS
     assert choices.passes is not None
-    fits = choices.pacing.rounds + 1
-    trainings = fits * (1 + choices.folds)
+    rounds = choices.pacing.rounds
+    trainings = (rounds + 1) * (1 + choices.folds) + bool(choices.turns)
     pace = images_per_second(training_config(choices), choices.resolution, len(listing.classes), choices.device)
-    scoring = trainings * len(listing) / pace / SCORING_SPEEDUP
+    images = Images(len(listing), int((listing.labels >= 0).sum()), choices.folds, choices.flip)
+    scoring = images.scored(rounds) / pace
     steps = steps_for(choices.passes, len(listing))
     return decoding + trainings * steps * BATCH / pace + scoring + LAST_SECONDS
 
