@@ -174,7 +174,7 @@ def test_bad_input_is_one_sentence(photos, tmp_path, capsys):
     assert "needs LABELED and UNLABELED" in refused(capsys, "fit", str(photos))
     assert "--corrections must come with --continue" in refused(capsys, *fit(photos, "--corrections", "x.csv"))
     assert "--device must be" in refused(capsys, *fit(photos, "--device", "tpux"))
-    assert "network must be one of" in refused(capsys, *fit(photos, "--network", "resnet-99"))
+    assert "--network must be one of" in refused(capsys, *fit(photos, "--network", "resnet-99"))
     assert "features" in refused(capsys, *fit(photos, "--features", "nonsense"))
     assert "RUN must be" in refused(capsys, "resume", str(tmp_path / "none"))
     assert "RUN must be" in refused(capsys, "report", str(photos))

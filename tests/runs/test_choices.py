@@ -54,6 +54,13 @@ def test_a_wrong_backbone_is_refused(listing):
         choose(FitOptions(features="nonsense"), listing(), CPU)
 
 
+def test_a_wrong_network_is_refused_before_it_is_timed(listing):
+    with pytest.raises(ValueError, match=r"^--network must be one of .*got 'resnet-99'"):
+        choose(FitOptions(network="resnet-99"), listing(), CPU)
+    with pytest.raises(ValueError, match=r"^--resolution must be at least 12 pixels for 'cnn-13', got 8"):
+        choose(FitOptions(network="cnn-13", resolution=8), listing(), CPU)
+
+
 def test_digits_and_letters_are_not_mirrored(listing):
     assert not choose(FitOptions(), listing(names=("0", "1")), CPU).flip
     assert not choose(FitOptions(), listing(names=("a", "b")), CPU).flip

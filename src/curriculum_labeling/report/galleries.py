@@ -77,7 +77,7 @@ class Twins:
 
 
 def class_galleries(run: Run, ledger: Ledger) -> tuple[ClassGallery, ...]:
-    """Most confident, least confident and flipped images of every class."""
+    """The most and least confident images of every class, and those that changed their class from round to round."""
     each = max(1, min(MOST_PER_STRIP, BUDGET // (3 * len(run.classes))))
     order = np.lexsort((-ledger.confidence, ledger.labels))  # once: a pass per class would be classes × images
     by_class = np.split(order, np.cumsum(np.bincount(ledger.labels, minlength=len(run.classes)))[:-1])
@@ -96,11 +96,11 @@ def class_galleries(run: Run, ledger: Ledger) -> tuple[ClassGallery, ...]:
 def _strips(run: Run, ledger: Ledger, lines: IntArray, each: int) -> tuple[Strip, ...]:
     """The three strips of a class from its lines, most confident first; a small class shows no image twice."""
     most, rest = lines[:each], lines[each:]
-    flipped = rest[ledger.flips[rest] > 0]
-    flipped = flipped[np.argsort(-ledger.flips[flipped], kind="stable")][:each]
-    least = np.setdiff1d(rest, flipped, assume_unique=True)
+    changed = rest[ledger.flips[rest] > 0]
+    changed = changed[np.argsort(-ledger.flips[changed], kind="stable")][:each]
+    least = np.setdiff1d(rest, changed, assume_unique=True)
     least = least[np.argsort(ledger.confidence[least], kind="stable")][:each]
-    chosen = (("most confident", most), ("least confident", least), ("flipped", flipped))
+    chosen = (("most confident", most), ("least confident", least), ("predicted as another class before", changed))
     return tuple(Strip(kind, tuple(shot_of(run, ledger, int(line)) for line in some)) for kind, some in chosen)
 
 

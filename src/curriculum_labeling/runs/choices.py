@@ -17,6 +17,7 @@ from curriculum_labeling.runs import budgets
 from curriculum_labeling.runs.division import Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
+from curriculum_labeling.vision.networks import build_network
 
 SAMPLE = 200
 SMALL_PHOTO = 64  # up to here a network learns in minutes on a CPU
@@ -77,6 +78,8 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
     backbone = _backbone(options, side, machine, reasons)
     resolution = _resolution(options, side, backbone, machine, reasons)
     network = None if backbone else _network(options, resolution, machine, reasons)
+    if network is not None:
+        _check_network(network, len(listing.classes), resolution)
     folds, holdout = _held_out(options, listing, backbone, reasons)
     flip = _flip(options, listing.classes, reasons)
     if network is None:
@@ -186,6 +189,15 @@ def _network(options: FitOptions, resolution: int, machine: Machine, reasons: di
         return "compact"
     reasons["network"] = "as in the paper" if resolution <= SMALL_PHOTO else "for photos"
     return "wrn-28-2" if resolution <= SMALL_PHOTO else "resnet-18"
+
+
+def _check_network(network: str, classes: int, resolution: int) -> None:
+    """Refuse what cannot be built, before it is timed."""
+    try:
+        build_network(network, classes, 3, resolution)
+    except ValueError as error:
+        fixed = str(error).replace("image_size must", "resolution must", 1)
+        raise ValueError(f"--{fixed}") from error
 
 
 def _augmentation(options: FitOptions, resolution: int, small: bool, reasons: dict[str, str]) -> str:

@@ -103,7 +103,10 @@ class FitOptions:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be from 0 to {2**32 - 1}, got {self.seed}.")
         check_choice("--balance", self.balance, ("auto", *BALANCES))
-        self.pacing(20.0, "none")
+        try:
+            self.pacing(20.0, "none")
+        except ValueError as error:
+            raise ValueError(f"--{error}") from error
         self.held_out()
 
     def pacing(self, step: float, balance: Balance) -> PercentilePacing:

@@ -30,7 +30,6 @@ from curriculum_labeling.runs.sources import apply_corrections, list_sources, re
 from curriculum_labeling.runs.stages import Show
 from curriculum_labeling.runs.stopping import StopRequest
 from curriculum_labeling.vision.devices import choose_device
-from curriculum_labeling.vision.networks import build_network
 
 LISTING = "listing.json"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "torch", "Pillow", "safetensors", "simplejpeg")
@@ -213,8 +212,6 @@ def _begin(
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
     choices = choose(options, listing, machine, measured_pace(options, len(listing.classes), machine.device))
-    if choices.network is not None:
-        build_network(choices.network, len(listing.classes), 3, choices.resolution)
     config = _config(sources, options, choices, machine, listing=listing, truth=truth)
     with create_run(out, force=force) as run:
         run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
