@@ -41,7 +41,7 @@ class FitOptions:
     start : {"auto", "turns", "fresh"}
         What every round's network starts from: "fresh" random weights, as in the paper, or "turns", weights that have
         learned from the unlabeled images, without any label, which way up they are. "auto" is "turns" with a small
-        budget.
+        budget and up to 500 labels.
     minutes : float
         Time for the whole run. Training fills it; with features a run ends sooner if it can.
     passes : float
