@@ -158,7 +158,7 @@ def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacin
         return None, Division((1.0,))
     if method == "ours":
         division = divide(passes, labels, unlabeled, turns=labels <= LABELS_FOR_TURNS)
-        return PercentilePacing.by(division.step, balance="per-class"), division
+        return PercentilePacing.by(division.step, balance="per-class") if division.rounds else None, division
     pacings: dict[str, Pacing] = {
         "all rows": ThresholdPacing(0.0),
         "threshold 0.9": ThresholdPacing(0.9),

@@ -169,8 +169,7 @@ def test_the_threshold_is_the_lowest_confidence_that_entered():
     [
         (lambda: PercentilePacing.by(0), "step must be above 0 and at most 100 percent, got 0"),
         (lambda: PercentilePacing.by(120), "step must be above 0 and at most 100 percent, got 120"),
-        (lambda: PercentilePacing((80, 101)), "percentiles must be one or more numbers from 0 to 100"),
-        (lambda: PercentilePacing(()), "percentiles must be one or more numbers from 0 to 100"),
+        (lambda: PercentilePacing((80, 101)), "percentiles must be numbers from 0 to 100"),
         (lambda: ThresholdPacing(1.5), r"threshold must be a probability in \[0, 1\], got 1.5"),
         (lambda: ThresholdPacing(0.5, rounds=0), "rounds must be a whole number, at least 1, got 0"),
         (lambda: BestPacing(0), "k must be a whole number of rows, at least 1, got 0"),

@@ -33,14 +33,14 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PercentilePacing:
-    """Round t takes the rows at or above a percentile of all confidences: Algorithm 1."""
+    """Round t takes the rows at or above a percentile of all confidences: Algorithm 1. No percentiles, no rounds."""
 
     percentiles: tuple[float, ...] = (80.0, 60.0, 40.0, 20.0, 0.0)
     balance: Balance = "none"
 
     def __post_init__(self) -> None:
-        if not self.percentiles or not all(0 <= p <= 100 for p in self.percentiles):
-            raise ValueError(f"percentiles must be one or more numbers from 0 to 100, got {list(self.percentiles)}.")
+        if not all(0 <= p <= 100 for p in self.percentiles):
+            raise ValueError(f"percentiles must be numbers from 0 to 100, got {list(self.percentiles)}.")
         check_balance(self.balance)
 
     @classmethod

@@ -58,7 +58,8 @@ def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
     shares = (
         "one cut for all classes" if choices.pacing.balance == "none" else f"class shares: {choices.pacing.balance}"
     )
-    yield "rounds", f"labels only, then the surest {taken} % of the unlabeled; {shares}"
+    then = f"then the surest {taken} % of the unlabeled; {shares}" if taken else "no rounds"
+    yield "rounds", f"labels only, {then}"
     held = f"{choices.folds} folds" if choices.folds else f"{choices.holdout:.0%} of the labels"
     yield "validation", held if choices.folds or choices.holdout else "none"
     if choices.minutes:

@@ -23,7 +23,8 @@ BAD = [
     ({"balance": [0.5, 0.5]}, r"one share per class \(3 classes\), got 2 shares"),
     ({"labeled_weight": 0}, "labeled_weight must be a positive number"),
     ({"validation": 1}, "validation must be None, 'auto', a fraction"),
-    ({"percentiles": [120]}, "percentiles must be one or more numbers from 0 to 100"),
+    ({"percentiles": [120]}, "percentiles must be numbers from 0 to 100"),
+    ({"percentiles": []}, "percentiles must be one or more numbers from 0 to 100, got none"),
 ]
 
 

@@ -11,12 +11,14 @@ from curriculum_labeling.runs.division import (
     LARGEST_SCORING,
     MOST_PASSES_TURNS,
     MOST_ROUNDS,
+    PAYS_FROM,
     SCORING,
     SHORTEST_ROUND,
     TURNS_SHARE,
     Division,
     divide,
     divide_equally,
+    useful_to_labels_only,
 )
 
 
@@ -25,10 +27,14 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
     division = divide(passes, labels, unlabeled, turns=turns)
     first, *rounds = division.weights
     assert sum(division.weights) + division.turns == pytest.approx(1)
-    assert 0 < first <= LARGEST_FIRST + 1e-9
+    assert first > 0
+    if not rounds:
+        assert (1 - division.turns) * passes < PAYS_FROM * useful_to_labels_only(labels, labels + unlabeled)
+        return
+    assert first <= LARGEST_FIRST + 1e-9
     assert division.turns <= (TURNS_SHARE + 1e-9 if turns else 0)
     assert division.turns * passes <= MOST_PASSES_TURNS * unlabeled * (1 + 1e-9)
-    assert 1 <= division.rounds <= MOST_ROUNDS
+    assert division.rounds <= MOST_ROUNDS
     assert rounds == sorted(rounds)
     if division.rounds > 1:
         shortest = min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * (labels + unlabeled))
@@ -42,6 +48,12 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
     assert few.weights[0] == pytest.approx(0.04)
     assert many.rounds == 1
     assert many.weights == pytest.approx((0.4, 0.6))
+
+
+def test_many_labels_and_little_time_leave_no_rounds():
+    short, long = (divide(passes, 4000, 46_000, turns=False) for passes in (9e5, 1e6))
+    assert short == Division((1.0,))
+    assert long.rounds == 1
 
 
 def test_rounds_do_not_spend_their_time_on_scoring():

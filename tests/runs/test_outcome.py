@@ -56,3 +56,11 @@ def test_the_interval_holds_the_share_and_stays_within_bounds():
     for k, n in ((0, 5), (5, 5), (30, 100)):
         low, high = accuracy_interval(k, n)
         assert 0 <= low <= k / n <= high + 1e-12 <= 1 + 1e-9
+
+
+def test_without_rounds_labels_only_is_delivered_and_nothing_is_claimed():
+    outcome = conclude(held_out(80), 0, "best")
+    assert (outcome.delivered, outcome.last, outcome.calibrated_on) == (0, 0, 100)
+    assert outcome.gain.estimate is None
+    assert "Labels only is delivered, with 80.0% on held-out labels: there was no time for rounds" in outcome.why
+    assert "no time for rounds" in conclude(None, 0, "last").why

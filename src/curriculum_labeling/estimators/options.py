@@ -51,6 +51,8 @@ def _pacing(given: Any) -> Pacing:
         return BestPacing(given.k_best, rounds, balance)
     if given.percentiles is not None:
         pacing = PercentilePacing(as_shares("percentiles", given.percentiles), balance)
+        if not pacing.rounds:
+            raise ValueError("percentiles must be one or more numbers from 0 to 100, got none.")
     else:
         pacing = PercentilePacing.by(given.step, balance=balance)
     return PercentilePacing(pacing.percentiles[: None if given.max_iter == "auto" else rounds], balance)

@@ -7,7 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from curriculum_labeling.runs.clock import LAST_SECONDS, SCORING_SPEEDUP
-from curriculum_labeling.runs.division import LABELS_FOR_TURNS, Division, divide, divide_equally
+from curriculum_labeling.runs.division import (
+    LABELS_FOR_TURNS,
+    PAYS_FROM,
+    Division,
+    divide,
+    divide_equally,
+    useful_to_labels_only,
+)
 from curriculum_labeling.runs.options import FitOptions
 
 # A fold only has to compare rounds with each other, so it may train half as long.
@@ -75,6 +82,7 @@ def choose_budget(
     turns = _turns(options, images, small, reasons)
     if small and options.percentiles is None and options.step is None:
         division = divide(total, images.labeled, images.unlabeled, turns=turns)
+        reasons["rounds"] = _why_so_many(division, minutes * useful_to_labels_only(images.labeled, images.all) / total)
     else:
         division = _equal(options, turns=turns)
     _check_time(minutes, rate, images, division)
@@ -130,6 +138,15 @@ def _turns(options: FitOptions, images: Images, small: bool, reasons: dict[str, 
 def _equal(options: FitOptions, *, turns: bool) -> Division:
     """Rounds as asked for, or as in the paper, all of one length."""
     return divide_equally(options.pacing(PAPER_STEP, "none").rounds, turns=turns)
+
+
+def _why_so_many(division: Division, useful: float) -> str:
+    """About the rounds of a small budget; `useful` is the minutes that labels only can use."""
+    first, last = division.weights[0], division.weights[-1]
+    if division.rounds:
+        return f"labels only has {first:.0%} of the time, the last round {last:.0%}"
+    least = PAYS_FROM * useful / (1 - division.turns)
+    return f"labels only needs all of this time; rounds pay from about {math.ceil(least)} minutes on"
 
 
 def _rounded(count: float) -> str:

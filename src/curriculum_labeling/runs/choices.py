@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from curriculum_labeling.data.listing import Listing
-from curriculum_labeling.pacing import PercentilePacing
+from curriculum_labeling.pacing import Balance, PercentilePacing
 from curriculum_labeling.runs import budgets
 from curriculum_labeling.runs.division import Division
 from curriculum_labeling.runs.options import FitOptions
@@ -220,11 +220,12 @@ def _flip(options: FitOptions, classes: tuple[str, ...], reasons: dict[str, str]
 
 def _pacing(options: FitOptions, backbone: str | None, division: Division, reasons: dict[str, str]) -> PercentilePacing:
     if options.step is None and options.percentiles is None:
-        first, last = division.weights[0], division.weights[-1]
-        grown = f"labels only has {first:.0%} of the time, the last round {last:.0%}"
-        reasons["rounds"] = grown if first != last else "all of one length"
+        reasons.setdefault("rounds", "all of one length")
     # A probe weighs its rows so that classes keep their shares; a network has its batches only.
-    return options.pacing(division.step, "none" if backbone else "per-class")
+    balance: Balance = "none" if backbone else "per-class"
+    if not division.rounds:
+        return PercentilePacing((), balance)
+    return options.pacing(division.step, balance)
 
 
 def _held_out(

@@ -4,7 +4,8 @@ A round from scratch pays where its network can become better than the one that 
 takes the longer, the better the labels already are: a network of a few labels is soon as good as it
 gets, and short rounds overtake it; one of thousands still learns from them when a short time is over,
 and a round in a hurry would fall behind. So labels only has the time it can use, and rounds are as
-long as that at least, each longer than the one before. Where labels are few, what images teach without
+long as that at least, each longer than the one before; where there is no time for that, there are no
+rounds. Where labels are few, what images teach without
 them (`vision/pretext.py`) comes first.
 """
 
@@ -24,6 +25,8 @@ SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
 # What labels only may take of all: there must be time left for a round that is longer.
 LARGEST_FIRST = 0.4
+# Rounds pay where there is time for so many times what labels only can use; else it has all of it.
+PAYS_FROM = 1.5
 GROWTH = 1.4
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 0.8 images; rounds may score for this share of all.
@@ -39,7 +42,7 @@ class Division:
 
     @property
     def rounds(self) -> int:
-        """Rounds after labels only."""
+        """Rounds after labels only; 0 where none would pay."""
         return len(self.weights) - 1
 
     @property
@@ -53,12 +56,19 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool) -> Divisi
     images = labels + unlabeled
     before = min(TURNS_SHARE * passes, MOST_PASSES_TURNS * unlabeled) if turns else 0.0
     left = passes - before
-    useful = max(min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
+    useful = useful_to_labels_only(labels, images)
+    if left < PAYS_FROM * useful:
+        return Division((left / passes,), before / passes)
     first = min(useful, LARGEST_FIRST * left)
     shortest = max(min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
     rounds = max((r for r in range(1, most + 1) if _growing(left - first, r)[0] >= shortest), default=1)
     return Division(tuple(part / passes for part in (first, *_growing(left - first, rounds))), before / passes)
+
+
+def useful_to_labels_only(labels: int, images: int) -> float:
+    """How many image passes labels only can use, with so many labels among so many images."""
+    return max(min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
 
 
 def divide_equally(rounds: int, *, turns: bool = False) -> Division:

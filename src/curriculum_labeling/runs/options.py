@@ -103,6 +103,8 @@ class FitOptions:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be from 0 to {2**32 - 1}, got {self.seed}.")
         check_choice("--balance", self.balance, ("auto", *BALANCES))
+        if self.percentiles == ():
+            raise ValueError("--percentiles must be one or more numbers from 0 to 100, got none.")
         try:
             self.pacing(20.0, "none")
         except ValueError as error:

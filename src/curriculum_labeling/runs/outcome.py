@@ -47,13 +47,17 @@ def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     """Compare labels only with every round on held-out labels, and choose."""
     if held_out is None:
         why = "The last round is delivered, as in the paper: no label was held out to compare rounds on."
+        why = why if rounds else "Labels only is delivered: there was no time for rounds."
         return Outcome(rounds, rounds, why, unmeasured("no label was held out"), 1.0, 0)
     correct = held_out.correct
     accuracy = correct.mean(axis=1)
+    if not rounds:
+        why = f"Labels only is delivered, with {accuracy[0]:.1%} on held-out labels: there was no time for rounds."
+        return Outcome(0, 0, why, unmeasured("there was no round"), *_temperature(held_out, 0))
     best = _latest_best(accuracy)
     delivered = rounds if deliver == "last" else best
     # The verdict speaks of the curriculum even where labels only is delivered.
-    candidate = delivered or (1 + _latest_best(accuracy[1:]) if rounds else 0)
+    candidate = delivered or 1 + _latest_best(accuracy[1:])
     gain = paired_gain(correct[0], correct[candidate])
     temperature = _temperature(held_out, delivered)
     return Outcome(delivered, rounds, _why(accuracy, delivered, deliver), gain, *temperature)
