@@ -13,6 +13,8 @@ import pytest
 from PIL import Image
 
 from curriculum_labeling.cli import main
+from curriculum_labeling.runs import budgets
+from curriculum_labeling.runs.division import Division
 from curriculum_labeling.vision import training
 
 QUICK = ["--passes", "0.5", "--validation", "none", "--step", "100", "--threads", "1"]
@@ -84,6 +86,18 @@ def test_a_run_leaves_everything_it_promises(finished):
     assert {line["label"] for line in ledger} <= {"blue", "green", "red"}
     assert all(0 <= float(line["probability"]) <= 1 and Path(line["path"]).is_file() for line in ledger)
     assert {line["first_round"] for line in ledger} <= {"1", "2"}
+
+
+def test_a_time_without_rounds_delivers_labels_only(photos, monkeypatch, capsys):
+    monkeypatch.setattr(budgets, "divide", lambda *_, turns: Division((0.65,), 0.35) if turns else Division((1.0,)))
+    assert main(fit(photos, "--minutes", "1", "--threads", "1")) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "labels only, no rounds" in said
+    assert "there was no time for rounds" in said
+    assert [path.name for path in (photos / "run/rounds").iterdir()] == ["0"]
+    assert {line["first_round"] for line in read_csv(photos / "run/ledger.csv")} == {""}
+    assert main(["predict", str(photos / "run"), str(photos / "unlabeled/0-0.png")]) == 0
+    assert main(["suggest", str(photos / "run")]) == 0
 
 
 def test_the_last_round_took_every_image_and_truth_is_compared(finished):

@@ -26,7 +26,7 @@ FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
 # What labels only may take of all: there must be time left for a round that is longer.
 LARGEST_FIRST = 0.4
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
-PAYS_FROM = 1.5
+PAYS_FROM = 1.25
 GROWTH = 1.4
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 0.8 images; rounds may score for this share of all.
