@@ -6,9 +6,10 @@ import torch
 
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner
-from curriculum_labeling.vision.pretext import TURNS, TurnedPixels, turns_of
+from curriculum_labeling.vision.pretext import TURNS, TurnedPixels, trial_and_training, turns_of
 from curriculum_labeling.vision.schedule import Budget
-from tests.vision.small import colors, labels_of, same_weights, settings, without_norm
+from tests.vision.small import colors, labels_of, same_weights, without_norm
+from tests.vision.small import settings as quick
 
 STILL = {"learning_rate": 1e-12, "weight_decay": 0.0}
 
@@ -20,8 +21,8 @@ def skies(count=80, classes=3):
     return Images((images.pixels + light).clip(0, 255).astype(np.uint8), images.labels, images.classes)
 
 
-def learned(images, steps=150, kind=ImageLearner, **options):
-    config = settings(network=without_norm, augmentation="none", budget=Budget(steps=steps))
+def learned(images, steps=150, kind=ImageLearner, settings=None, **options):
+    config = quick(network=without_norm, augmentation="none", budget=Budget(steps=steps), **(settings or {}))
     learner = kind(images, config, device="cpu", **options)
     return learner, learner.learn_turns(np.arange(len(images)), seed=0)
 
@@ -50,7 +51,7 @@ def test_fits_start_from_what_turns_taught_but_for_the_last_layer(classes):
     assert sorted(learner.start) == ["0.bias", "0.weight"]
     fresh = ImageLearner(images, learner.config, device="cpu")
     for one in (learner, fresh):
-        one.config = settings(network=without_norm, budget=Budget(steps=1), **STILL)
+        one.config = quick(network=without_norm, budget=Budget(steps=1), **STILL)
     labels = labels_of(images, np.arange(30))
     after, without = learner.fit(labels, seed=1).state_dict(), fresh.fit(labels, seed=1).state_dict()
     assert torch.allclose(after["0.weight"], learner.start["0.weight"], atol=1e-6)
@@ -66,6 +67,17 @@ def test_images_without_a_way_up_leave_fits_as_they_were():
     labels = labels_of(images, np.arange(30))
     fresh = ImageLearner(images, learner.config, device="cpu")
     assert same_weights(learner.fit(labels, seed=1).state_dict(), fresh.fit(labels, seed=1).state_dict())
+
+
+def test_a_long_training_is_tried_first(tmp_path):
+    assert trial_and_training(Budget(steps=299)) == (Budget(steps=299),)
+    assert trial_and_training(Budget(epochs=5)) == (Budget(epochs=5),)
+    assert trial_and_training(Budget(steps=2000)) == (Budget(steps=200), Budget(steps=1800))
+    for name, images, trainings in (("none", colors(80), 1), ("some", skies(), 2)):
+        learner, right = learned(images, steps=400, checkpoints=tmp_path / name, settings={"learning_rate": 0.01})
+        assert len(list((tmp_path / name).iterdir())) == trainings, right
+        assert bool(learner.start) == (trainings == 2)
+        assert learner.config.budget == Budget(steps=400)
 
 
 def test_turns_are_read_back_and_other_turns_are_not(tmp_path):
@@ -84,5 +96,5 @@ def test_a_learner_that_goes_on_from_its_last_model_starts_from_turns_once():
     learner, _ = learned(images, kind=FineTuningImageLearner)
     labels = labels_of(images, np.arange(30))
     first = learner.fit(labels, seed=0).state_dict()
-    learner.config = settings(network=without_norm, budget=Budget(steps=1), **STILL)
+    learner.config = quick(network=without_norm, budget=Budget(steps=1), **STILL)
     assert torch.allclose(learner.fit(labels, seed=1).state_dict()["0.weight"], first["0.weight"], atol=1e-6)

@@ -32,6 +32,7 @@ from curriculum_labeling.vision.pretext import (
     TRIED_IMAGES,
     TURNS,
     TurnedPixels,
+    trial_and_training,
     turns_of,
     without_last_layer,
 )
@@ -140,17 +141,28 @@ class ImageLearner:
         """Learn from these rows which way up images are; fits start from there, but for their last layer.
 
         Returns the share of turns told right. Where that is hardly more than a guess, fits start from
-        fresh weights as before.
+        fresh weights as before; of a long training, the first tenth finds that out and is all there is.
         """
+        settings = self.config
+        try:
+            for budget in trial_and_training(settings.budget):
+                self.config = replace(settings, budget=budget)
+                trained, right = self._train_on_turns(rows, seed)
+                if right < LEARNED:
+                    break
+        finally:
+            self.config = settings
+        weights = trained.network.state_dict() if right >= LEARNED else {}
+        self.start = without_last_layer(lambda classes: self._network(seed, classes), weights)
+        return right
+
+    def _train_on_turns(self, rows: IntArray, seed: int) -> tuple[Trained, float]:
         turned = TurnedPixels(self.images.pixels)
         feed = replace(self._feed(turns_of(rows), seed), pixels=turned, classes=TURNS)
         trained = self._trained(self._network(seed, TURNS), feed)
         tried = TURNS * spread(rows, TRIED_IMAGES)
         tried += np.arange(len(tried)) % TURNS
-        right = float((self._model(trained).logits(turned[tried]).argmax(axis=1) == tried % TURNS).mean())
-        weights = trained.network.state_dict() if right >= LEARNED else {}
-        self.start = without_last_layer(lambda classes: self._network(seed, classes), weights)
-        return right
+        return trained, float((self._model(trained).logits(turned[tried]).argmax(axis=1) == tried % TURNS).mean())
 
     def _trained(self, network: nn.Module, feed: Feed) -> Trained:
         """The network trained, or read back where it was before."""

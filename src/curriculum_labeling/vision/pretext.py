@@ -14,10 +14,13 @@ from torch import Tensor, nn
 
 from curriculum_labeling.data.images import PixelArray
 from curriculum_labeling.labels import IntArray, Labels
+from curriculum_labeling.vision.schedule import Budget
 
 TURNS = 4
 # Below this share of turns told right, images have no way up that could be learned; a guess has 0.25.
 LEARNED = 0.35
+# A training of twice these steps or more is preceded by a trial of a tenth of it, and of so many steps at least.
+TRIAL_STEPS, TRIAL_SHARE = 150, 0.1
 # Images that tell how well turns were learned.
 TRIED_IMAGES = 2_000
 
@@ -43,6 +46,14 @@ def turns_of(rows: IntArray) -> Labels:
     """All four turns of these images, each labeled with its turn."""
     turned = (TURNS * np.asarray(rows)[:, None] + np.arange(TURNS)).ravel()
     return Labels.of(turned, turned % TURNS)
+
+
+def trial_and_training(budget: Budget) -> tuple[Budget, ...]:
+    """The budget divided into a short trial and the training proper; not divided where it is no number of steps."""
+    if budget.steps is None or budget.steps < 2 * TRIAL_STEPS:
+        return (budget,)
+    trial = max(TRIAL_STEPS, round(TRIAL_SHARE * budget.steps))
+    return Budget(steps=trial), Budget(steps=budget.steps - trial)
 
 
 def without_last_layer(network_of: Callable[[int], nn.Module], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
