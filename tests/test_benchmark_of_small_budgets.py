@@ -5,6 +5,7 @@ import pytest
 from benchmarks import small_budget, small_budget_page
 
 from curriculum_labeling.labels import Labels
+from curriculum_labeling.runs import division
 from tests.vision.small import colors, with_norm
 
 
@@ -30,6 +31,7 @@ def test_the_page_has_means_and_rounds(tmp_path):
 @pytest.mark.parametrize("method", ["labels only", "threshold 0.9", "fine-tuned", "ours"])
 def test_every_method_trains_within_its_time(method, monkeypatch):
     images = colors(60)
+    monkeypatch.setattr(division, "PAYS_FROM", 0)
     monkeypatch.setattr(small_budget, "PLAIN", small_budget.replace(small_budget.PLAIN, network=with_norm))
     monkeypatch.setattr(small_budget, "OURS", small_budget.replace(small_budget.OURS, network=with_norm))
     given = Labels.of(np.arange(12), images.labels[:12])
