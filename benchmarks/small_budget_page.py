@@ -39,12 +39,13 @@ INTRODUCTION = (
     "thread, twice the minutes, so that other work on the machine does not count. Same network (compact), "
     "optimizer (Muon), augmentation (light) and batch size for all methods; all choices were made on "
     "validation rows of the training images (`docs/log.md`). *Ours* is what `curriculum fit` does with a small "
-    "budget: labels only gets what it can use, then growing rounds from scratch, the same share of every "
-    "predicted class, a quarter of every batch from the labels.",
+    "budget: up to 500 labels, networks start from weights that have learned which way up images are; labels only "
+    "gets what it can use, then growing rounds, each from the start, the same share of every predicted class, a "
+    "quarter of every batch from the labels. The last round counts, whatever it is.",
     "",
     "Few cells have been run so far, one seed each; an empty one was not run. Labels only with 4,000 labels was "
-    "planned for 15 minutes and ended after 10.8, since its pace was taken in a busy moment; compare methods at the "
-    "same minutes only.",
+    "planned for 15 minutes twice and took 10.8 and 20.7: it is one training, planned by a pace taken before it, "
+    "and other work on the machine changes that. Rounds correct themselves.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
     "    python benchmarks/small_budget.py page",
@@ -93,8 +94,8 @@ def shown(cells: list[Cell] | None) -> str:
 def rounds(cells: list[Cell]) -> list[str]:
     """Each cell's rounds in one line."""
     lines = [
-        "| method | minutes | seed | images trained on | accuracy after labels only and every round |",
-        "|---|---|---|---|---|",
+        "| method | minutes | spent | seed | images trained on | accuracy after labels only and every round |",
+        "|---|---|---|---|---|---|",
     ]
     for (method, minutes), found in sorted(
         grouped(cells).items(), key=lambda one: (METHOD_ORDER.index(one[0][0]), one[0][1])
@@ -105,7 +106,9 @@ def rounds(cells: list[Cell]) -> list[str]:
                 + (f" ({100 * float(line['right']):.0f})" if line["right"] else "")
                 for line in cell
             )
-            lines.append(f"| {method} | {minutes:g} | {cell[-1]['seed']} | {int(cell[-1]['passes']):,} | {steps} |")
+            last = cell[-1]
+            known = f"{float(last['spent']):.1f} | {last['seed']} | {int(last['passes']):,}"
+            lines.append(f"| {method} | {minutes:g} | {known} | {steps} |")
     return lines
 
 

@@ -24,7 +24,7 @@ def test_the_page_has_means_and_rounds(tmp_path):
     page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
     assert "| labels only | 55.00 ± 7.07 (2) |" in page
     assert "| ours | 70.00 |" in page
-    assert "| ours | 5 | 0 | 1,000 | 50.0, 70.0 (75) |" in page
+    assert "| ours | 5 | 4.8 | 0 | 1,000 | 50.0, 70.0 (75) |" in page
     assert (tmp_path / "out" / "figure-5-250.png").stat().st_size > 1000
 
 
