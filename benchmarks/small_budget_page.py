@@ -43,9 +43,9 @@ INTRODUCTION = (
     "gets what it can use, then growing rounds, each from the start, the same share of every predicted class, a "
     "quarter of every batch from the labels. The last round counts, whatever it is.",
     "",
-    "Few cells have been run so far, one seed each; an empty one was not run. Labels only with 4,000 labels was "
-    "planned for 15 minutes twice and took 10.8 and 20.7: it is one training, planned by a pace taken before it, "
-    "and other work on the machine changes that. Rounds correct themselves.",
+    "Few cells have been run so far, one seed each; an empty one was not run. Labels only was planned for 15 minutes "
+    "(4,000 labels, twice) and 5 (250), and took 10.8, 20.7 and 7: it is one training, planned by a pace taken before "
+    "it, and other work on the machine changes that. Rounds correct themselves.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
     "    python benchmarks/small_budget.py page",
