@@ -39,7 +39,8 @@ INTRODUCTION = (
     "thread, twice the minutes, so that other work on the machine does not count. Same network (compact), "
     "optimizer (Muon), augmentation (light) and batch size for all methods; choices were made on validation rows of "
     "the training images (`docs/log.md`), but for one: from which time on there are rounds (1.25 times what labels "
-    "only can use) was set after the cells below with 4,000 labels up to 20.7 minutes were seen. *Ours* is what `curriculum fit` does with a small "
+    "only can use) was set after the cells below with 4,000 labels up to 20.7 minutes were seen. *Ours* is what "
+    "`curriculum fit` does with a small "
     "budget: up to 500 labels, networks start from weights that have learned which way up images are; labels only "
     "gets what it can use, then growing rounds, each from the start, the same share of every predicted class, a "
     "quarter of every batch from the labels. The last round counts, whatever it is.",
