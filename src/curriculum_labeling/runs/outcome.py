@@ -46,8 +46,8 @@ class Outcome:
 def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     """Compare labels only with every round on held-out labels, and choose."""
     if held_out is None:
-        why = "The last round is delivered, as in the paper: no label was held out to compare rounds on."
-        why = why if rounds else "Labels only is delivered: there was no time for rounds."
+        paper = "The last round is delivered, as in the paper: no label was held out to compare rounds on."
+        why = paper if rounds else "Labels only is delivered: there was no time for rounds."
         return Outcome(rounds, rounds, why, unmeasured("no label was held out"), 1.0, 0)
     correct = held_out.correct
     accuracy = correct.mean(axis=1)
