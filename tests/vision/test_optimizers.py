@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from curriculum_labeling.vision.learner import ImageLearner
-from curriculum_labeling.vision.optimizers import build_optimizer, orthogonal, parameter_groups
+from curriculum_labeling.vision.optimizers import ITERATIONS, QUINTIC, build_optimizer, orthogonal, parameter_groups
 from curriculum_labeling.vision.schedule import Budget
 from tests.vision.small import colors, labels_of, same_weights, settings
 
@@ -75,3 +75,14 @@ def test_muon_learns_and_resumes_to_the_bit(tmp_path):
         ImageLearner(images, config, checkpoints=tmp_path, stop=lambda: next(asked)).fit(labels, seed=0)
     resumed = ImageLearner(images, config, checkpoints=tmp_path).fit(labels, seed=0)
     assert same_weights(whole.state_dict(), resumed.state_dict())
+
+
+@pytest.mark.parametrize("shape", [(8, 72), (72, 8), (16, 16)])
+def test_products_of_small_squares_equal_the_iteration_as_it_is_written(shape):
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+    a, b, c = QUINTIC
+    x = matrix / matrix.norm()
+    for _ in range(ITERATIONS):
+        square = x @ x.T
+        x = a * x + (b * square + c * square @ square) @ x
+    torch.testing.assert_close(orthogonal(matrix), x, atol=1e-5, rtol=1e-4)

@@ -45,7 +45,8 @@ class TrainingConfig:
         Epochs, steps or minutes per round.
     batch_size, accumulate : int
         Rows per optimizer step, and in how many pieces they go through the network: a batch of 1,024
-        with `accumulate=8` needs the memory of 128. Batch normalization then sees 128 rows at a time.
+        with `accumulate=8` needs the memory of 128. Batch normalization then sees 128 rows at a time. On
+        a CPU with several cores as many pieces as there are cores go at once, see `side_by_side.py`.
     optimizer : "sgd" or "muon"
         SGD as in the paper; Muon gets further where time is short, see `optimizers.py`.
     learning_rate, momentum, nesterov, weight_decay : float

@@ -64,17 +64,24 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """The matrix with its singular values brought near 1, by Newton and Schulz's iteration."""
+    """The matrix with its singular values brought near 1, by Newton and Schulz's iteration.
+
+    Every iterate is a polynomial of the small square x xᵀ, times x; so all but one product are of that size.
+    """
     a, b, c = QUINTIC
     x = matrix / (matrix.norm() + MIN_NORM)
     tall = x.shape[0] > x.shape[1]
     if tall:
         x = x.T
-    for _ in range(ITERATIONS):
-        square = x @ x.T
-        x = a * x + (b * square + c * square @ square) @ x
-    found: Tensor = x.T if tall else x
-    return found
+    square, polynomial = x @ x.T, torch.eye(len(x), dtype=x.dtype, device=x.device)
+    for left in range(ITERATIONS - 1, -1, -1):
+        factor = b * square + c * square @ square
+        factor.diagonal().add_(a)
+        polynomial = factor @ polynomial
+        if left:
+            square = factor @ square @ factor
+    found: Tensor = polynomial @ x
+    return found.T if tall else found
 
 
 def parameter_groups(network: nn.Module, weight_decay: float, *, norms_and_biases: bool) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import chain
 
@@ -15,13 +16,13 @@ from torch import Tensor, nn
 from curriculum_labeling.vision import draws
 from curriculum_labeling.vision.averaging import SWA, averaged_network
 from curriculum_labeling.vision.checkpoint import Store, load_together
-from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.devices import Numbers, numbers_for, wait_for
 from curriculum_labeling.vision.distributed import Group, add_gradients
 from curriculum_labeling.vision.feed import Feed
 from curriculum_labeling.vision.objective import Batch, Forward
 from curriculum_labeling.vision.schedule import Schedule
 from curriculum_labeling.vision.shared_norm import share_norms
+from curriculum_labeling.vision.side_by_side import SideBySide, can_be_side_by_side, side_by_side
 from curriculum_labeling.vision.state import TrainingState, begin
 
 # A guess at random has a loss of log(classes); this many times that is not training any more.
@@ -93,44 +94,55 @@ def train(
     else:
         schedule = group.from_first(plan(network, feed, numbers))
         save(state, schedule, store, group)
-    forward = compiled(network, config)
-    network.train()
     resumed = Resumed(state.step, state.seconds, time.monotonic())
 
-    for batches in feed.steps(state.step, schedule.steps):
-        for parameters in state.optimizer.param_groups:
-            parameters["lr"] = schedule.rate(state.step)
-        # For layers that draw, such as dropout: their draws are addressed as well.
-        torch.manual_seed(draws.key(feed.batches.seed, "layers", state.step, group.rank))
-        loss = gradients(forward, batches, feed, numbers, state)
-        loss = add_gradients(network.parameters(), loss, group)
-        state.scaler.step(state.optimizer)
-        state.scaler.update()
-        state.advance(loss, schedule)
+    with runner(network.train(), feed) as forward:
+        for batches in feed.steps(state.step, schedule.steps):
+            for parameters in state.optimizer.param_groups:
+                parameters["lr"] = schedule.rate(state.step)
+            # For layers that draw, such as dropout: their draws are addressed as well.
+            torch.manual_seed(draws.key(feed.batches.seed, "layers", state.step, group.rank))
+            loss = gradients(forward, batches, feed, numbers, state)
+            loss = add_gradients(network.parameters(), loss, group)
+            state.scaler.step(state.optimizer)
+            state.scaler.update()
+            state.advance(loss, schedule)
 
-        ends = schedule.ends_epoch(state.step)
-        due = store is not None and store.due(schedule.epochs_after(state.step) if ends else None)
-        if ends or due or feed.device.type == "cpu" or state.step % LOSS_CHECK_STEPS == 0:
-            check_loss(float(loss), state, schedule, feed, store, round_number)
-        state.seconds = resumed.seconds + time.monotonic() - resumed.clock
-        if ends and watch is not None and group.rank == 0:
-            watch(epoch_of(state, schedule, resumed, round_number))
-        if ends:
-            state.start_epoch()
-        if due:
-            save(state, schedule, store, group)
-        if stop is not None and stop():
-            save(state, schedule, store, group)
-            raise KeyboardInterrupt
+            ends = schedule.ends_epoch(state.step)
+            due = store is not None and store.due(schedule.epochs_after(state.step) if ends else None)
+            if ends or due or feed.device.type == "cpu" or state.step % LOSS_CHECK_STEPS == 0:
+                check_loss(float(loss), state, schedule, feed, store, round_number)
+            state.seconds = resumed.seconds + time.monotonic() - resumed.clock
+            if ends and watch is not None and group.rank == 0:
+                watch(epoch_of(state, schedule, resumed, round_number))
+            if ends:
+                state.start_epoch()
+            if due:
+                save(state, schedule, store, group)
+            if stop is not None and stop():
+                save(state, schedule, store, group)
+                raise KeyboardInterrupt
 
     if not finite(network):
         check_loss(math.nan, state, schedule, feed, store, round_number)
     return Trained(averaged_network(network, state.average, feed.statistics()), state.seconds)
 
 
-def gradients(forward: Forward, batches: Iterable[Batch], feed: Feed, numbers: Numbers, state: TrainingState) -> Tensor:
+def runner(network: nn.Module, feed: Feed) -> AbstractContextManager[Forward | SideBySide]:
+    """What runs forward: it trains the network's own parameters, compiled or side by side as it may be."""
+    config = feed.config
+    if can_be_side_by_side(network, config, feed.device, feed.group):
+        return side_by_side(network, config.accumulate)
+    return nullcontext(torch.compile(network) if config.compile else network)
+
+
+def gradients(
+    forward: Forward | SideBySide, batches: Iterable[Batch], feed: Feed, numbers: Numbers, state: TrainingState
+) -> Tensor:
     """Fill in the gradients of one step, piece by piece; returns this process's part of the loss."""
     state.optimizer.zero_grad(set_to_none=True)
+    if isinstance(forward, SideBySide):
+        return forward.gradients(batches, feed.config.objective, numbers, feed.device)
     total = torch.zeros((), device=feed.device)
     for batch in batches:
         with numbers.autocast(feed.device):
@@ -138,11 +150,6 @@ def gradients(forward: Forward, batches: Iterable[Batch], feed: Feed, numbers: N
         state.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         total += loss.detach()
     return total
-
-
-def compiled(network: nn.Module, config: TrainingConfig) -> Forward:
-    """What runs forward; compiled, it still trains the network's own parameters."""
-    return torch.compile(network) if config.compile else network
 
 
 def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
@@ -162,16 +169,16 @@ def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
 def seconds_per_step(network: nn.Module, feed: Feed, numbers: Numbers) -> float:
     """The median over a few steps after a first one to warm up; the network itself stays as it is."""
     trial = begin(copy.deepcopy(network).train(), feed.config, feed.device, scaled=numbers.scaled)
-    forward = compiled(trial.network, feed.config)
     times, start = [], time.monotonic()
-    # Each step prepared on its own, so that none has the work of others in it.
-    for batches in chain.from_iterable(feed.steps(number, number + 1) for number in range(1 + TIMED_STEPS)):
-        loss = gradients(forward, batches, feed, numbers, trial)
-        add_gradients(trial.network.parameters(), loss, feed.group)
-        trial.scaler.step(trial.optimizer)
-        wait_for(feed.device)
-        times.append(time.monotonic() - start)
-        start = time.monotonic()
+    with runner(trial.network, feed) as forward:
+        # Each step prepared on its own, so that none has the work of others in it.
+        for batches in chain.from_iterable(feed.steps(number, number + 1) for number in range(1 + TIMED_STEPS)):
+            loss = gradients(forward, batches, feed, numbers, trial)
+            add_gradients(trial.network.parameters(), loss, feed.group)
+            trial.scaler.step(trial.optimizer)
+            wait_for(feed.device)
+            times.append(time.monotonic() - start)
+            start = time.monotonic()
     return sorted(times[1:])[TIMED_STEPS // 2]
 
 

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from curriculum_labeling.vision.distributed import Group
+from curriculum_labeling.vision.learner import ImageLearner
+from curriculum_labeling.vision.networks import build_network
+from curriculum_labeling.vision.schedule import Budget
+from curriculum_labeling.vision.side_by_side import can_be_side_by_side, side_by_side
+from tests.vision.small import colors, labels_of, settings
+
+IMAGES = colors()
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def two_threads(one_thread):  # noqa: ARG001 – in this order
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(1)
+
+
+def weights(threads, **changes):
+    torch.set_num_threads(threads)
+    config = settings(network="compact-8", accumulate=2, budget=Budget(steps=6), **changes)
+    return ImageLearner(IMAGES, config, device="cpu").fit(labels_of(IMAGES, np.arange(40)), seed=0).state_dict()
+
+
+@pytest.mark.parametrize("changes", [{}, {"optimizer": "muon"}, {"mixup": 1.0, "precision": "bf16"}])
+def test_two_threads_train_the_network_that_one_trains(changes):
+    alone, together = weights(1, **changes), weights(2, **changes)
+    assert torch.get_num_threads() == 2
+    for name, values in alone.items():
+        torch.testing.assert_close(values, together[name], atol=1e-4, rtol=1e-3, msg=name)
+    assert together["features.2.num_batches_tracked"] == 12
+
+
+def test_pieces_do_run_in_threads_of_their_own():
+    seen = []
+
+    def objective(network, batch):
+        seen.append((torch.get_num_threads(), len(batch.images), network))
+        return network(batch.images).square().mean()
+
+    weights(2, objective=objective)
+    assert {threads for threads, _, _ in seen} == {1}
+    assert len({id(network) for _, _, network in seen}) == 2
+
+
+def test_the_last_step_may_have_fewer_rows_than_pieces():
+    # 17 rows in batches of 16: the second step has a single row, and so a single piece.
+    def by_mean(network, batch):
+        return network(batch.images).mean()
+
+    config = settings(network="compact-8", accumulate=2, batch_size=16, objective=by_mean, budget=Budget(steps=2))
+    fitted = ImageLearner(IMAGES, config, device="cpu").fit(labels_of(IMAGES, np.arange(17)), seed=0)
+    assert all(torch.isfinite(values).all() for values in fitted.state_dict().values())
+
+
+def test_threads_are_given_back_when_training_breaks_off():
+    def broken(*_):
+        raise RuntimeError("no loss today")
+
+    with pytest.raises(RuntimeError, match="no loss today"):
+        weights(2, objective=broken)
+    assert torch.get_num_threads() == 2
+
+
+def test_copies_share_weights_but_not_what_norms_saw():
+    network = build_network("compact-8", 4)
+    with side_by_side(network, 2) as pieces:
+        for one in pieces.copies:
+            assert all(a is b for a, b in zip(one.parameters(), network.parameters(), strict=True))
+            buffers = zip(one.buffers(), network.buffers(), strict=True)
+            assert not any(a is b for a, b in buffers)
+
+
+@pytest.mark.parametrize(
+    ("changes", "group"),
+    [
+        ({"accumulate": 1}, Group()),
+        ({"network": "cnn-13"}, Group()),  # dropout draws, and draws have an order
+        ({"network": lambda classes: nn.Sequential(nn.Flatten(), nn.Linear(12, classes))}, Group()),
+        ({"compile": True}, Group()),
+        ({}, Group(0, 2)),
+    ],
+)
+def test_not_where_threads_would_matter(changes, group):
+    config = settings(**{"network": "compact-8", "accumulate": 2, **changes})
+    network = build_network(config.network, 4, 3, 16)
+    assert not can_be_side_by_side(network, config, CPU, group)
+
+
+def test_only_with_threads_and_on_a_cpu():
+    config = settings(network="compact-8", accumulate=2)
+    network = build_network("compact-8", 4, 3, 16)
+    assert can_be_side_by_side(network, config, CPU, Group())
+    assert not can_be_side_by_side(network, config, torch.device("meta"), Group())
+    torch.set_num_threads(1)
+    assert not can_be_side_by_side(network, config, CPU, Group())
