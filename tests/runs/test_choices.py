@@ -8,6 +8,7 @@ from curriculum_labeling.data.listing import list_pairs
 from curriculum_labeling.runs import budgets, choices
 from curriculum_labeling.runs.choices import Machine
 from curriculum_labeling.runs.options import FitOptions
+from curriculum_labeling.runs.settings import training_config
 
 CPU, GPU = Machine("cpu", 2), Machine("cuda", 8)
 
@@ -163,3 +164,13 @@ def test_most_labels_are_for_learning(listing, monkeypatch):
 def test_files_that_are_no_images_do_not_stop_the_choice(tmp_path):
     (tmp_path / "a.png").write_text("no image")
     assert choices.typical_side(list_pairs([(str(tmp_path / "a.png"), None)])) == 32
+
+
+def test_batches_are_cut_in_two_on_a_cpu_where_the_labels_fill_both_halves(listing, monkeypatch):
+    options = FitOptions(minutes=5)
+    assert choose(options, listing(), CPU).pieces == 1
+    monkeypatch.setattr(choices, "LABELS_FOR_PIECES", 12)
+    found = choose(options, listing(), CPU)
+    assert found.pieces == 2
+    assert training_config(found).accumulate == 2
+    assert choose(options, listing(), GPU).pieces == 1

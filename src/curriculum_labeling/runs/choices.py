@@ -25,6 +25,8 @@ FEW_LABELS = 1000  # below this, labels held out once would tell too little
 # A fifth of the labels is held out, and not more than these: the rest is for learning.
 HELD_OUT_SHARE, HELD_OUT_LABELS = 0.2, 500
 TINY = 16
+# On a CPU, halves of a batch on a core each are sooner done; each must have rows enough for batch normalization.
+PIECES, LABELS_FOR_PIECES = 2, 128
 
 # Images trained on in a second by a network of this name, at this resolution.
 Pace = Callable[[str, int], float]
@@ -51,7 +53,7 @@ class Choices:
     used. `small` is a budget too small for the paper's settings; `weights` are the shares of the time
     that labels only and each round have, and `turns` that of learning which way up images are, 0 where
     networks start from fresh weights. `folds` is 0 for none; `holdout` is a share of the labels, 0
-    for none.
+    for none. `pieces` is in how many a batch goes through the network, on a CPU at the same time.
     """
 
     backbone: str | None
@@ -69,6 +71,7 @@ class Choices:
     holdout: float
     device: str
     reasons: dict[str, str]
+    pieces: int = 1
 
 
 def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) -> Choices:
@@ -103,7 +106,14 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         holdout=holdout,
         device=machine.device,
         reasons=reasons,
+        pieces=pieces_for(machine, listing),
     )
+
+
+def pieces_for(machine: Machine, listing: Listing) -> int:
+    """In how many pieces a batch goes through a network."""
+    enough = (listing.labels >= 0).sum() >= LABELS_FOR_PIECES
+    return PIECES if enough and not machine.accelerated else 1
 
 
 def from_anywhere(features: str) -> str:

@@ -24,6 +24,7 @@ def training_config(choices: Choices) -> TrainingConfig:
     return TrainingConfig(
         network=choices.network,
         batch_size=BATCH,
+        accumulate=choices.pieces,
         optimizer="muon" if choices.small else "sgd",
         augmentation=_recipe(choices),
         warmup=0.05,
@@ -32,12 +33,14 @@ def training_config(choices: Choices) -> TrainingConfig:
     )
 
 
-def measured_pace(options: FitOptions, classes: int, device: str) -> Pace:
+def measured_pace(options: FitOptions, classes: int, device: str, pieces: int) -> Pace:
     """How to find out what this machine can train on."""
 
     def pace(network: str, resolution: int) -> float:
         torch.set_num_threads(options.threads or torch.get_num_threads())
-        config = TrainingConfig(network=network, batch_size=BATCH, optimizer="muon", augmentation="light")
+        config = TrainingConfig(
+            network=network, batch_size=BATCH, accumulate=pieces, optimizer="muon", augmentation="light"
+        )
         return images_per_second(config, resolution, classes, device)
 
     return pace

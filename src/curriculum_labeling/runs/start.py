@@ -20,7 +20,7 @@ import curriculum_labeling
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.data.typed import brief, build, fits
 from curriculum_labeling.pacing import PercentilePacing
-from curriculum_labeling.runs.choices import Choices, Machine, choose, from_anywhere
+from curriculum_labeling.runs.choices import Choices, Machine, choose, from_anywhere, pieces_for
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.directory import CONFIG, FORMAT, Run, RunError, create_run, open_run
 from curriculum_labeling.runs.fit import CACHE, Job
@@ -211,7 +211,8 @@ def _begin(
     options = replace(options, features=from_anywhere(options.features))
     machine = machine_of(options)
     truth = read_truth(options.truth, listing)
-    choices = choose(options, listing, machine, measured_pace(options, len(listing.classes), machine.device))
+    pace = measured_pace(options, len(listing.classes), machine.device, pieces_for(machine, listing))
+    choices = choose(options, listing, machine, pace)
     config = _config(sources, options, choices, machine, listing=listing, truth=truth)
     with create_run(out, force=force) as run:
         run.write(CONFIG, {**config, "continued_from": None if before is None else str(before)})
