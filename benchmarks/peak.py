@@ -21,6 +21,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from curriculum_labeling import Labels
 from curriculum_labeling.data.images import Images
+from curriculum_labeling.runs.choices import PIECES
 from curriculum_labeling.runs.settings import BATCH
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import ImageLearner
@@ -73,7 +74,8 @@ def main() -> None:
         "# The compact network against the machine's peak",
         "",
         f"`python benchmarks/peak.py --turns {asked.turns} --steps {asked.steps}`: whole trainings (batches of {BATCH} "
-        "images of 32 pixels, light augmentation, forward, backward, optimizer), mean ± std over turns; peak: a matrix "
+        f"images of 32 pixels in {PIECES} pieces, light augmentation, forward, backward, optimizer), mean ± std over "
+        "turns; peak: a matrix "
         f"product of {MATRIX} × {MATRIX} in float32, measured before every training.",
         "",
         "| network | optimizer | threads | million operations per image | images per second | GFLOP/s | peak | share |",
@@ -86,6 +88,7 @@ def main() -> None:
                 network=name,
                 optimizer=optimizer,  # type: ignore[arg-type]
                 batch_size=BATCH,
+                accumulate=PIECES,
                 augmentation="light",
                 budget=Budget(steps=asked.steps),
             )
