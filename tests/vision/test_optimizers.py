@@ -7,6 +7,8 @@ from curriculum_labeling.vision.optimizers import ITERATIONS, QUINTIC, build_opt
 from curriculum_labeling.vision.schedule import Budget
 from tests.vision.small import colors, labels_of, same_weights, settings
 
+SGD_PART = {"momentum": 0.9, "nesterov": True, "fused": False}
+
 
 @pytest.mark.parametrize("shape", [(8, 72), (72, 8), (16, 16), (1, 9)])
 def test_a_step_is_about_orthogonal(shape):
@@ -86,3 +88,16 @@ def test_products_of_small_squares_equal_the_iteration_as_it_is_written(shape):
         square = x @ x.T
         x = a * x + (b * square + c * square @ square) @ x
     torch.testing.assert_close(orthogonal(matrix), x, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("decay", "longer"), [(0.0, True), (5e-4, False)])
+def test_weight_decay_keeps_convolutions_from_growing(decay, longer):
+    torch.manual_seed(0)
+    convolution = nn.Conv2d(2, 4, 3, bias=False)
+    optimizer = build_optimizer("muon", [{"params": [convolution.weight], "weight_decay": decay}], **SGD_PART)
+    optimizer.param_groups[0]["lr"] = 0.1
+    for _ in range(3000):
+        convolution.weight.grad = torch.randn(convolution.weight.shape)
+        optimizer.step()
+    # Random steps of length 0.05 √4 add up to 0.1 √3000 = 5.5; against decay they end near √4.
+    assert (float(convolution.weight.detach().norm()) > 4) == longer

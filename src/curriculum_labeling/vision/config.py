@@ -50,7 +50,8 @@ class TrainingConfig:
     optimizer : "sgd" or "muon"
         SGD as in the paper; Muon gets further where time is short, see `optimizers.py`.
     learning_rate, momentum, nesterov, weight_decay : float
-        Of SGD; under Muon, of all parameters but convolutions.
+        Of SGD; under Muon, of all parameters but convolutions, which have a share of the rate, a
+        momentum of their own, and 25 times the weight decay.
     decay_norms_and_biases : bool
         Whether weight decay also holds for parameters with one axis.
     warmup : float
