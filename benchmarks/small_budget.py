@@ -29,10 +29,11 @@ from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
 from curriculum_labeling.runs.choices import LABELS_FOR_PIECES, PIECES
 from curriculum_labeling.runs.clock import SCORING_SPEEDUP
-from curriculum_labeling.runs.division import LABELS_FOR_TURNS, Division, divide, divide_equally
+from curriculum_labeling.runs.division import LABELS_FOR_TURNS, WIDTHS, Division, divide, divide_equally, network_for
 from curriculum_labeling.runs.settings import BATCH, LABELED_SHARE
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
+from curriculum_labeling.vision.networks import Factory
 from curriculum_labeling.vision.schedule import Budget
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "small_budget"
@@ -99,17 +100,30 @@ class CpuClock:
 
 
 def train(
-    images: Images, given: Labels, unlabeled: np.ndarray, method: str, seconds: float, seed: int
+    images: Images,
+    given: Labels,
+    unlabeled: np.ndarray,
+    method: str,
+    seconds: float,
+    seed: int,
+    network: Factory | None = None,
 ) -> Iterator[tuple[int, ImageModel, Labels, int, float]]:
-    """Every round of a method: number, model, its labels, images trained on, seconds spent."""
-    config = OURS if method == "ours" else PLAIN
+    """Every round of a method: number, model, its labels, images trained on, seconds spent.
+
+    The network is the one that `fit` would choose for this time, the same for all methods, unless one is given.
+    """
+    config = replace(OURS if method == "ours" else PLAIN, network=network or WIDTHS[0])
     if len(given) < LABELS_FOR_PIECES:
         config = replace(config, accumulate=1)
     kind = FineTuningImageLearner if method == "fine-tuned" else ImageLearner
     learner = kind(images, config, device="cpu", preprocess_rows=np.concatenate([given.rows, unlabeled]))
     pace = images_per_cpu_second(learner, given)
-    clock = CpuClock(seconds, time.process_time())
     pacing, division = plan(method, seconds * pace, len(given), len(unlabeled))
+    chosen = network or network_for(plan("ours", seconds * pace, len(given), len(unlabeled))[1], seconds * pace)
+    if chosen != config.network:
+        config = learner.config = replace(config, network=chosen)
+        pace = images_per_cpu_second(learner, given)
+    clock = CpuClock(seconds, time.process_time())
     weights, mirrored = division.weights, 2 * len(unlabeled)
     passes = 0
     if division.turns:

@@ -32,10 +32,9 @@ def test_the_page_has_means_and_rounds(tmp_path):
 def test_every_method_trains_within_its_time(method, monkeypatch):
     images = colors(60)
     monkeypatch.setattr(division, "PAYS_FROM", 0)
-    monkeypatch.setattr(small_budget, "PLAIN", small_budget.replace(small_budget.PLAIN, network=with_norm))
-    monkeypatch.setattr(small_budget, "OURS", small_budget.replace(small_budget.OURS, network=with_norm))
+    monkeypatch.setattr(small_budget, "TIMED_STEPS", 20)
     given = Labels.of(np.arange(12), images.labels[:12])
-    rounds = list(small_budget.train(images, given, np.arange(12, 60), method, 0.2, 0))
+    rounds = list(small_budget.train(images, given, np.arange(12, 60), method, 0.2, 0, with_norm))
     spent = [seconds for *_, seconds in rounds]
     assert (len(rounds) == 1) == (method == "labels only")
     assert spent == sorted(spent)

@@ -174,3 +174,25 @@ def test_batches_are_cut_in_two_on_a_cpu_where_the_labels_fill_both_halves(listi
     assert found.pieces == 2
     assert training_config(found).accumulate == 2
     assert choose(options, listing(), GPU).pieces == 1
+
+
+def test_long_trainings_have_a_wider_network(listing, monkeypatch):
+    few = listing()
+    monkeypatch.setattr(budgets, "MOST_PASSES", 1e6)
+    asked = []
+
+    def chosen(**options):
+        def pace(network, _):
+            asked.append(network)
+            return 800.0
+
+        return choices.choose(FitOptions(**options), few, CPU, pace)
+
+    assert chosen(minutes=5).network == "compact"
+    wide = chosen(minutes=60)
+    assert wide.network == "compact-48"
+    assert "wider than usual" in wide.reasons["network"]
+    assert set(asked) == {"compact"}  # shares of the time are those of the narrower one
+    assert chosen(minutes=60, network="compact").network == "compact"
+    assert chosen(passes=100).network == "compact"
+    assert chosen(minutes=60, budget="large").network == "compact"

@@ -18,6 +18,7 @@ from curriculum_labeling.runs.division import (
     Division,
     divide,
     divide_equally,
+    network_for,
     useful_to_labels_only,
 )
 
@@ -80,3 +81,8 @@ def test_turns_come_before_labels_and_take_no_more_than_they_teach():
     assert short.turns == pytest.approx(TURNS_SHARE)
     assert long.turns * 1e7 == pytest.approx(MOST_PASSES_TURNS * 50_000)
     assert short.rounds == divide((1 - TURNS_SHARE) * 1e6, 250, 50_000, turns=False).rounds
+
+
+@pytest.mark.parametrize(("longest", "network"), [(0.5, "compact"), (0.7, "compact-48")])
+def test_the_longest_training_decides_on_the_width(longest, network):
+    assert network_for(Division((1 - longest, longest)), 600_000) == network

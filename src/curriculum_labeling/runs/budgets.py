@@ -52,11 +52,12 @@ class Images:
 
 @dataclass(frozen=True)
 class Budget:
-    """The time of a run, where it has one, whether it is small, and its trainings."""
+    """The time of a run, where it has one, whether it is small, its trainings, and what all of them see."""
 
     minutes: float | None
     small: bool
     division: Division
+    images: float | None = None
 
 
 def of_features(options: FitOptions) -> Budget:
@@ -86,7 +87,7 @@ def choose_budget(
     else:
         division = _equal(options, turns=turns)
     _check_time(minutes, rate, images, division)
-    return Budget(minutes, small, division)
+    return Budget(minutes, small, division, total)
 
 
 def _affordable(minutes: float, rate: float, images: Images) -> tuple[float, str]:

@@ -14,7 +14,7 @@ from PIL import Image
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import Balance, PercentilePacing
 from curriculum_labeling.runs import budgets
-from curriculum_labeling.runs.division import Division
+from curriculum_labeling.runs.division import WIDTHS, Division, network_for
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 from curriculum_labeling.vision.networks import build_network
@@ -89,7 +89,9 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         budget = budgets.of_features(options)
     else:
         found = budgets.Images(len(listing), int((listing.labels >= 0).sum()), folds, flip)
-        budget = budgets.choose_budget(options, found, lambda: pace(network, resolution), reasons, machine.accelerated)
+        narrow = network
+        budget = budgets.choose_budget(options, found, lambda: pace(narrow, resolution), reasons, machine.accelerated)
+        network = _wide_enough(options, network, budget, reasons)
     return Choices(
         backbone=backbone,
         network=network,
@@ -199,6 +201,16 @@ def _network(options: FitOptions, resolution: int, machine: Machine, reasons: di
         return "compact"
     reasons["network"] = "as in the paper" if resolution <= SMALL_PHOTO else "for photos"
     return "wrn-28-2" if resolution <= SMALL_PHOTO else "resnet-18"
+
+
+def _wide_enough(options: FitOptions, network: str, budget: budgets.Budget, reasons: dict[str, str]) -> str:
+    """The network, or a wider one where a small budget has trainings that are long enough for it."""
+    if options.network != "auto" or network != WIDTHS[0] or not budget.small or budget.images is None:
+        return network
+    chosen = network_for(budget.division, budget.images)
+    if chosen != network:
+        reasons["network"] = f"{reasons['network']}, and wider than usual: there is time for it"
+    return chosen
 
 
 def _check_network(network: str, classes: int, resolution: int) -> None:

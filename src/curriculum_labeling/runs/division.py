@@ -28,6 +28,9 @@ LARGEST_FIRST = 0.4
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
 GROWTH = 1.4
+# A training of so many images or more does better with a network half as wide again, which sees half as many.
+WIDER_FROM = 400_000
+WIDTHS = ("compact", "compact-48")
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 0.8 images; rounds may score for this share of all.
 SCORING, LARGEST_SCORING = 0.8, 0.25
@@ -69,6 +72,11 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool) -> Divisi
 def useful_to_labels_only(labels: int, images: int) -> float:
     """How many image passes labels only can use, with so many labels among so many images."""
     return max(min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
+
+
+def network_for(division: Division, passes: float) -> str:
+    """The compact network that is wide enough for the longest training, of passes that the narrower one would have."""
+    return WIDTHS[max(division.weights) * passes >= WIDER_FROM]
 
 
 def divide_equally(rounds: int, *, turns: bool = False) -> Division:
