@@ -8,7 +8,7 @@ from curriculum_labeling.vision.learner import ImageLearner
 from curriculum_labeling.vision.networks import build_network
 from curriculum_labeling.vision.schedule import Budget
 from curriculum_labeling.vision.side_by_side import can_be_side_by_side, side_by_side
-from tests.vision.small import colors, labels_of, settings
+from tests.vision.small import colors, labels_of, same_weights, settings
 
 IMAGES = colors()
 CPU = torch.device("cpu")
@@ -99,3 +99,14 @@ def test_only_with_threads_and_on_a_cpu():
     assert not can_be_side_by_side(network, config, torch.device("meta"), Group())
     torch.set_num_threads(1)
     assert not can_be_side_by_side(network, config, CPU, Group())
+
+
+def test_a_training_in_threads_resumes_to_the_bit(tmp_path):
+    config = settings(network="compact-8", accumulate=2, optimizer="muon", budget=Budget(epochs=4))
+    labels = labels_of(IMAGES, np.arange(40))
+    whole = ImageLearner(IMAGES, config, device="cpu").fit(labels, seed=0)
+    asked = iter([False] * 4 + [True])
+    with pytest.raises(KeyboardInterrupt):
+        ImageLearner(IMAGES, config, device="cpu", checkpoints=tmp_path, stop=lambda: next(asked)).fit(labels, seed=0)
+    resumed = ImageLearner(IMAGES, config, device="cpu", checkpoints=tmp_path).fit(labels, seed=0)
+    assert same_weights(whole.state_dict(), resumed.state_dict())
