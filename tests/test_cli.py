@@ -299,3 +299,11 @@ def test_percentiles_are_given_one_after_the_other(photos):
     options = ["--percentiles", "50", "0", "--passes", "1", "--validation", "none", "--threads", "1"]
     assert main(fit(photos, *options)) == 0
     assert json.loads((photos / "run" / "config.json").read_bytes())["pacing"]["percentiles"] == [50, 0]
+
+
+@pytest.mark.parametrize("words", [["fit"], ["fit", "none", "none"], ["resume", "none"], ["suggest", "none"]])
+def test_what_is_not_there_is_refused_before_the_slow_imports(words, tmp_path):
+    program = f"import sys; from curriculum_labeling.cli import main; print(main({words}), 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "False"]
+    assert "LABELED" in done.stderr or "RUN must be" in done.stderr

@@ -63,6 +63,9 @@ def fit(
         A YAML file with any of these options; what is given on the command line comes first.
     """
     started = time.monotonic()  # a time budget counts from here, before the slow imports
+    from curriculum_labeling.runs.sources import check_sources
+
+    check_sources(labeled, unlabeled, continue_, corrections)
     from curriculum_labeling.commands import run_fit
 
     return run_fit(
@@ -87,6 +90,7 @@ def resume(run: Path, /) -> int:
     run
         The run directory.
     """
+    _check_run(run)
     from curriculum_labeling.commands import run_resume
 
     return run_resume(Console(), run)
@@ -121,6 +125,7 @@ def report(run: Path, /) -> int:
     run
         The run directory.
     """
+    _check_run(run)
     from curriculum_labeling.commands import run_report
 
     return run_report(Console(), run)
@@ -168,6 +173,7 @@ def suggest(
     out
         A CSV file; suggestions.csv of the run by default, and the report shows them.
     """
+    _check_run(run)
     from curriculum_labeling.commands import run_suggest
 
     return run_suggest(Console(), run, number, out)
@@ -215,6 +221,13 @@ def reproduce(
     if key is None:
         raise ValueError("curriculum reproduce needs a KEY, such as table-6; `curriculum reproduce --list` has all.")
     return run_reproduce(Console(), key, options)
+
+
+def _check_run(folder: Path) -> None:
+    """Refuse a folder that is no run, before the slow imports."""
+    from curriculum_labeling.runs.directory import open_run
+
+    open_run(folder)
 
 
 def run(tokens: list[str]) -> int:

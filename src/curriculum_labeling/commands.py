@@ -45,11 +45,7 @@ def run_fit(
     corrections: Path | None = None,
     started: float | None = None,
 ) -> int:
-    """`curriculum fit`; the time of the run counts from `started`."""
-    if corrections is not None and before is None:
-        raise ValueError("--corrections must come with --continue RUN, got it alone; add --continue.")
-    if (labeled is None) != (unlabeled is None) or (labeled is None and before is None):
-        raise ValueError("curriculum fit needs LABELED and UNLABELED, two folders; see `curriculum fit --help`.")
+    """`curriculum fit` with sources that `check_sources` lets pass; the time of the run counts from `started`."""
     allow_own_modules(options.features)
     with stop_request() as stop, screen.progress_of(console) as show:
         if before is None:

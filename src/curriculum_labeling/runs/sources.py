@@ -17,8 +17,25 @@ from curriculum_labeling.runs.csv_cells import plain_cell
 UNUSABLE = ("\0", "\n", "\r")
 
 
+def check_sources(
+    labeled: Path | None, unlabeled: Path | None, before: Path | None = None, corrections: Path | None = None
+) -> None:
+    """Refuse what is missing, or not there; quick, so that nobody waits for slow imports to hear of it."""
+    if corrections is not None and before is None:
+        raise ValueError("--corrections must come with --continue RUN, got it alone; add --continue.")
+    if labeled is None or unlabeled is None:
+        if before is None or labeled is not unlabeled:
+            raise ValueError("curriculum fit needs LABELED and UNLABELED, two folders; see `curriculum fit --help`.")
+        return
+    if not labeled.exists():
+        raise ValueError(f"LABELED must be a folder of class folders or a CSV file, got {labeled}, which is not there.")
+    if not unlabeled.is_dir():
+        raise ValueError(f"UNLABELED must be a folder of images, got {unlabeled}, which is not one.")
+
+
 def list_sources(labeled: Path, unlabeled: Path) -> Listing:
     """All images by path; a file that is labeled is not unlabeled as well."""
+    check_sources(labeled, unlabeled)
     # Absolute, so that a run can be taken up from anywhere and its tables name files that are there.
     given = _list_labeled(Path(os.path.abspath(labeled)))
     others = _list_unlabeled(Path(os.path.abspath(unlabeled)))
@@ -95,8 +112,6 @@ def _read_corrections(path: Path) -> list[tuple[str, str]]:
 def _list_labeled(labeled: Path) -> Listing:
     if labeled.is_file():
         return manifests.list_images(labeled)
-    if not labeled.is_dir():
-        raise ValueError(f"LABELED must be a folder of class folders or a CSV file, got {labeled}, which is not there.")
     try:
         return folders.list_images(labeled)
     except ValueError as error:
@@ -104,8 +119,6 @@ def _list_labeled(labeled: Path) -> Listing:
 
 
 def _list_unlabeled(unlabeled: Path) -> tuple[str, ...]:
-    if not unlabeled.is_dir():
-        raise ValueError(f"UNLABELED must be a folder of images, got {unlabeled}, which is not one.")
     return tuple(folders.walk(unlabeled, set()))
 
 
