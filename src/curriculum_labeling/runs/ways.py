@@ -17,9 +17,11 @@ from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePa
 from curriculum_labeling.vision.devices import numbers_for
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
 from curriculum_labeling.vision.schedule import Budget
-from curriculum_labeling.vision.training import seconds_per_step
+from curriculum_labeling.vision.training import TIMED_STEPS, seconds_per_step
 
 CHUNK = 2048
+# Steps that tell how long one takes: for this share of the time, and not more than so many.
+TIMING_SHARE, MOST_TIMED_STEPS = 0.01, 200
 
 
 class TimedImageLearner(ImageLearner):
@@ -71,7 +73,12 @@ class TimedImageLearner(ImageLearner):
             if self.config.channels_last:
                 network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             numbers = numbers_for(self.device, self.config.precision)
-            self._pace = seconds_per_step(network, self._feed(labels, seed), numbers)
+            feed = self._feed(labels, seed)
+            self._pace = seconds_per_step(network, feed, numbers)
+            # The first training may be all there is, and nothing after it could make up for a wrong pace.
+            steps = min(MOST_TIMED_STEPS, int(TIMING_SHARE * (self.clock.seconds_left or 0) / self._pace))
+            if steps > TIMED_STEPS:
+                self._pace = seconds_per_step(network, feed, numbers, steps)
         return self.clock.plan(self.ahead, self._pace, self.config.batch_size, self.most_steps)
 
 

@@ -166,20 +166,20 @@ def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
     return schedule
 
 
-def seconds_per_step(network: nn.Module, feed: Feed, numbers: Numbers) -> float:
+def seconds_per_step(network: nn.Module, feed: Feed, numbers: Numbers, steps: int = TIMED_STEPS) -> float:
     """The median over a few steps after a first one to warm up; the network itself stays as it is."""
     trial = begin(copy.deepcopy(network).train(), feed.config, feed.device, scaled=numbers.scaled)
     times, start = [], time.monotonic()
     with runner(trial.network, feed) as forward:
         # Each step prepared on its own, so that none has the work of others in it.
-        for batches in chain.from_iterable(feed.steps(number, number + 1) for number in range(1 + TIMED_STEPS)):
+        for batches in chain.from_iterable(feed.steps(number, number + 1) for number in range(1 + steps)):
             loss = gradients(forward, batches, feed, numbers, trial)
             add_gradients(trial.network.parameters(), loss, feed.group)
             trial.scaler.step(trial.optimizer)
             wait_for(feed.device)
             times.append(time.monotonic() - start)
             start = time.monotonic()
-    return sorted(times[1:])[TIMED_STEPS // 2]
+    return sorted(times[1:])[steps // 2]
 
 
 def save(state: TrainingState, schedule: Schedule, store: Store | None, group: Group) -> None:
