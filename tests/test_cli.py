@@ -112,6 +112,8 @@ def test_predictions_come_for_files_and_folders(finished, tmp_path, capsys):
     (finished / "unlabeled" / "notes.png").write_text("no image")
     assert main(["predict", str(finished / "run"), str(finished / "unlabeled"), "--out", str(out)]) == 0
     (finished / "unlabeled" / "notes.png").unlink()
+    assert "30 predictions" in (said := capsys.readouterr().out)
+    assert "1 files could not be read" in " ".join(said.split())
     lines = read_csv(out)
     assert len(lines) == 31
     assert sum(bool(line["error"]) for line in lines) == 1
@@ -138,6 +140,23 @@ def test_the_report_can_be_written_again(finished):
 def test_suggestions_come_in_any_number(finished, tmp_path):
     assert main(["suggest", str(finished / "run"), "-n", "5", "--out", str(tmp_path / "next.csv")]) == 0
     assert 1 <= len(read_csv(tmp_path / "next.csv")) <= 5
+
+
+def test_labels_that_were_filled_in_are_not_written_over(finished, tmp_path, capsys):
+    path = tmp_path / "next.csv"
+    command = ["suggest", str(finished / "run"), "-n", "4", "--out", str(path)]
+    assert main(command) == 0
+    assert main(command) == 0  # what the model said may be written over
+    lines = read_csv(path)
+    lines[1]["label"] = "red" if lines[1]["label"] == "blue" else "blue"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+    said = refused(capsys, *command)
+    assert "has 1 labels that were filled in" in said
+    assert lines[1]["path"] in said
+    assert read_csv(path) == lines
 
 
 @pytest.mark.parametrize("kind", ["onnx", "safetensors"])
@@ -301,8 +320,12 @@ def test_percentiles_are_given_one_after_the_other(photos):
     assert json.loads((photos / "run" / "config.json").read_bytes())["pacing"]["percentiles"] == [50, 0]
 
 
-@pytest.mark.parametrize("words", [["fit"], ["fit", "none", "none"], ["resume", "none"], ["suggest", "none"]])
+@pytest.mark.parametrize(
+    "words", [["fit"], ["fit", "none", "none"], ["fit", "one", "."], ["resume", "none"], ["suggest", "none"]]
+)
 def test_what_is_not_there_is_refused_before_the_slow_imports(words, tmp_path):
+    (tmp_path / "one" / "class").mkdir(parents=True)
+    Image.new("RGB", (8, 8)).save(tmp_path / "one" / "class" / "a.png")
     program = f"import sys; from curriculum_labeling.cli import main; print(main({words}), 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["2", "False"]

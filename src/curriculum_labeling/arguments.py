@@ -173,6 +173,8 @@ def suggest(
     out
         A CSV file; suggestions.csv of the run by default, and the report shows them.
     """
+    if number < 1:
+        raise ValueError(f"--number must be 1 or more, got {number}.")
     _check_run(run)
     from curriculum_labeling.commands import run_suggest
 

@@ -106,8 +106,9 @@ def run_predict(
         raise ValueError(f"IMAGES must be files or folders, got {missing[0]}, which is not there.")
     found = predict_files(delivered(folder, features), _files(images))
     if out is not None:
-        count = write_predictions(out, found)
-        console.print(f"{count:,} predictions in {escape(str(out))}")
+        count, unreadable = write_predictions(out, found)
+        left_out = f"; {unreadable:,} files could not be read, see its column error" if unreadable else ""
+        console.print(f"{count:,} predictions in {escape(str(out))}{left_out}", soft_wrap=True)
         return 0
     for one in found:
         console.print(escape(_line(one)), soft_wrap=True, highlight=False)
@@ -137,8 +138,6 @@ def run_export(console: Console, folder: Path, kind: str, out: Path | None, feat
 
 def run_suggest(console: Console, folder: Path, number: int, out: Path | None) -> int:
     """`curriculum suggest`."""
-    if number < 1:
-        raise ValueError(f"--number must be 1 or more, got {number}.")
     run = _finished(folder)
     allow_own_modules(run.read(CONFIG).get("backbone"))
     with run.locked():

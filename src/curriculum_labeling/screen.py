@@ -114,7 +114,8 @@ def _left(stage: Stage) -> str:
     if stage.seconds_left is not None:
         parts.append(f"{duration(stage.seconds_left)} left in this stage")
     if stage.run_seconds_left is not None:
-        parts.append(f"{duration(stage.run_seconds_left)} in all")
+        # A stage that was planned by another pace may need more than was left for all of them.
+        parts.append(f"{duration(max(stage.run_seconds_left, stage.seconds_left or 0))} in all")
     return ", ".join(parts)
 
 

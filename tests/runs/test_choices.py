@@ -90,7 +90,7 @@ def test_a_time_becomes_a_budget_by_what_the_machine_can_do(listing, monkeypatch
     assert long.pacing.percentiles == (80, 60, 40, 20, 0)
     assert short.weights[0] < short.weights[-1]
     assert short.pacing.rounds == len(short.weights) - 1
-    assert short.reasons["budget"].startswith("about 100,000 images to train on in this time")
+    assert short.reasons["budget"].startswith("about 100,000 images to train on, folds apart, in this time")
     assert "labels only has 2% of the time" in short.reasons["rounds"]
     assert not choose(FitOptions(minutes=5), listing(), GPU, pace=1e6).small
 

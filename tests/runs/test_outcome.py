@@ -64,3 +64,12 @@ def test_without_rounds_labels_only_is_delivered_and_nothing_is_claimed():
     assert outcome.gain.estimate is None
     assert "Labels only is delivered, with 80.0% on held-out labels: there was no time for rounds" in outcome.why
     assert "no time for rounds" in conclude(None, 0, "last").why
+
+
+def test_one_class_for_all_images_is_said():
+    outcome = conclude(None, 3, "best")
+    warned = outcome.with_warning(np.full(450, 1), ("disc", "square"))
+    assert warned.why.startswith(outcome.why)
+    assert "All 450 unlabeled images were given the class 'square'" in warned.why
+    assert outcome.with_warning(np.arange(450) % 2, ("disc", "square")) == outcome
+    assert outcome.with_warning(np.full(5, 1), ("disc", "square")) == outcome

@@ -15,7 +15,7 @@ PREDICTIONS = [
 
 def test_predictions_come_back_whatever_files_and_classes_are_called(tmp_path):
     path = tmp_path / "predictions.csv"
-    assert write_predictions(path, iter(PREDICTIONS)) == 3
+    assert write_predictions(path, iter(PREDICTIONS)) == (2, 1)
     with open(path, newline="", encoding="utf-8", errors="surrogateescape") as file:
         header, *lines = csv.reader(file)
     assert header == ["path", "label", "probability", "runner_up", "runner_up_probability", "error"]
@@ -39,5 +39,5 @@ def test_a_file_that_was_not_finished_gets_no_name(tmp_path):
 
 
 def test_no_predictions_make_a_file_with_a_header_only(tmp_path):
-    assert write_predictions(tmp_path / "none.csv", []) == 0
+    assert write_predictions(tmp_path / "none.csv", []) == (0, 0)
     assert (tmp_path / "none.csv").read_text().count("\n") == 1

@@ -11,6 +11,7 @@ from curriculum_labeling.runs.finished import read_rounds
 from curriculum_labeling.runs.fit import check_rows, choose_way, load_images
 from curriculum_labeling.runs.kept import SCORES, read_scores
 from curriculum_labeling.runs.ledger import history
+from curriculum_labeling.runs.sources import read_corrections
 from curriculum_labeling.runs.stages import show_nothing
 from curriculum_labeling.runs.start import read_job
 from curriculum_labeling.runs.stopping import StopRequest
@@ -30,6 +31,22 @@ def suggest_again(run: Run, number: int, out: Path | None) -> tuple[Path, int]:
     foreign = np.isin(rows.unlabeled, rows.check.foreign)
     scores = kept[delivered].scores
     found = suggest_rows(rows, scores, flips, foreign, number)
+    paths = images.paths or ()
     path = out or run / SUGGESTIONS
-    write_suggestions(path, found, scores, images.paths or (), images.classes)
+    _check_unchanged(path, {paths[row]: images.classes[c] for row, c in zip(scores.rows, scores.classes, strict=True)})
+    write_suggestions(path, found, scores, paths, images.classes)
     return path, len(found)
+
+
+def _check_unchanged(path: Path, told: dict[str, str]) -> None:
+    """Refuse to write over labels that somebody has filled in: all that may be lost is what the model said."""
+    try:
+        lines = read_corrections(path) if path.exists() else []
+    except ValueError:  # not one of our tables
+        return
+    filled = [file for file, label in lines if label and label != told.get(file, label)]
+    if filled:
+        raise ValueError(
+            f"{path} has {len(filled)} labels that were filled in, such as that of {filled[0]}, and would be "
+            f"written over; give them to `curriculum fit --continue`, or name another file with --out."
+        )

@@ -71,7 +71,7 @@ def choose_budget(
     """The budget of networks; `pace`, in images a second, is asked only where there is a time."""
     if options.passes is not None:
         total, why = options.passes * images.all * (PAPER_ROUNDS + 1), "at this many passes"
-        small = _small(options, total, why, reasons)
+        small = _small(options, total, why, images.folds, reasons)
         return Budget(None, small, _equal(options, turns=_turns(options, images, small, reasons)))
     minutes = options.minutes
     if minutes is None:
@@ -79,11 +79,12 @@ def choose_budget(
         reasons["minutes"] = "more time gives a better network; set --minutes"
     rate = pace()
     total, why = _affordable(minutes, rate, images)
-    small = _small(options, total, why, reasons)
+    small = _small(options, total, why, images.folds, reasons)
     turns = _turns(options, images, small, reasons)
     if small and options.percentiles is None and options.step is None:
         division = divide(total, images.labeled, images.unlabeled, turns=turns)
-        reasons["rounds"] = _why_so_many(division, minutes * useful_to_labels_only(images.labeled, images.all) / total)
+        useful = minutes * useful_to_labels_only(images.labeled, images.all) / total
+        reasons["rounds"] = _why_so_many(division, useful, images.folds)
     else:
         division = _equal(options, turns=turns)
     _check_time(minutes, rate, images, division)
@@ -113,12 +114,13 @@ def _check_time(minutes: float, rate: float, images: Images, division: Division)
         )
 
 
-def _small(options: FitOptions, total: float, why: str, reasons: dict[str, str]) -> bool:
+def _small(options: FitOptions, total: float, why: str, folds: int, reasons: dict[str, str]) -> bool:
     if options.budget != "auto":
         return options.budget == "small"
     small = total < LARGE
     chosen = "the quick optimizer, Muon" if small else "SGD, as in the paper"
-    reasons["budget"] = f"about {_rounded(total)} images to train on {why}: {chosen}"
+    each = ", folds apart," if folds else ""
+    reasons["budget"] = f"about {_rounded(total)} images to train on{each} {why}: {chosen}"
     return small
 
 
@@ -141,13 +143,15 @@ def _equal(options: FitOptions, *, turns: bool) -> Division:
     return divide_equally(options.pacing(PAPER_STEP, "none").rounds, turns=turns)
 
 
-def _why_so_many(division: Division, useful: float) -> str:
-    """About the rounds of a small budget; `useful` is the minutes that labels only can use."""
+def _why_so_many(division: Division, useful: float, folds: int) -> str:
+    """About the rounds of a small budget; `useful` is the minutes that labels only can use, folds included."""
     first, last = division.weights[0], division.weights[-1]
     if division.rounds:
-        return f"labels only has {first:.0%} of the time, the last round {last:.0%}"
+        turns = f", learning which way up {division.turns:.0%}" if division.turns else ""
+        return f"labels only has {first:.0%} of the time, the last round {last:.0%}{turns}"
     least = PAYS_FROM * useful / (1 - division.turns)
-    return f"labels only needs all of this time; rounds pay from about {math.ceil(least)} minutes on"
+    who = f"labels only and its {folds} folds need" if folds else "labels only needs"
+    return f"{who} all of this time; rounds pay from about {math.ceil(least)} minutes on"
 
 
 def _rounded(count: float) -> str:

@@ -42,6 +42,7 @@ from curriculum_labeling.runs.directory import (
     RunError,
 )
 from curriculum_labeling.runs.finished import tidy
+from curriculum_labeling.runs.kept import SCORES, read_scores
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.outcome import Outcome, conclude
 from curriculum_labeling.runs.probe import ProbeLearner
@@ -97,6 +98,8 @@ def fit(job: Job) -> Outcome:
             way.learner.learn_turns(rows.unlabeled, seed=job.options.seed)
     held_out, models = run_courses(job, way, courses, rows)
     outcome = conclude(held_out, job.choices.pacing.rounds, job.options.deliver)
+    given = read_scores(job.run.round_folder(outcome.delivered) / SCORES, rows.unlabeled, len(images.classes))
+    outcome = outcome.with_warning(given.scores.classes, images.classes)
     deliver(job, way, models[outcome.delivered], rows, held_out, outcome)
     return outcome
 
@@ -120,7 +123,7 @@ def load_images(job: Job) -> Images:
     except cache.UnreadableImages as error:
         raise ValueError(
             f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images, such as "
-            f"{error.unreadable[0]}; repair or remove them, or leave them out with --unreadable skip."
+            f"{str(error.unreadable[0]).rstrip('.')}; repair or remove them, or leave them out with --unreadable skip."
         ) from error
     except RuntimeError as error:  # a file changed meanwhile, or a decoding process died, perhaps of the same signal
         job.stop.check()

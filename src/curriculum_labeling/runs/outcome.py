@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from curriculum_labeling.estimators.calibration import most_likely_temperature
 from curriculum_labeling.estimators.gain import Z95, Gain, paired_gain, unmeasured
+from curriculum_labeling.labels import IntArray
 from curriculum_labeling.runs.courses import HeldOut
 
 FEWEST_TO_CALIBRATE = 20
+# So many images of a single class are no accident.
+MANY_IMAGES = 20
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,16 @@ class Outcome:
     gain: Gain
     temperature: float
     calibrated_on: int
+
+    def with_warning(self, given: IntArray, classes: Sequence[str]) -> Outcome:
+        """The outcome, which says so where all of many unlabeled images were given one class."""
+        if len(given) < MANY_IMAGES or (given != given[0]).any():
+            return self
+        warning = (
+            f"All {len(given):,} unlabeled images were given the class {classes[given[0]]!r}: most likely nothing was "
+            "learned; give it more time (--minutes or --passes) or more labels."
+        )
+        return replace(self, why=f"{self.why} {warning}")
 
     def to_json(self, seconds: float) -> dict[str, Any]:
         """As it is written to the run directory."""

@@ -14,23 +14,25 @@ from curriculum_labeling.vision.predict import Prediction
 COLUMNS = ("path", "label", "probability", "runner_up", "runner_up_probability", "error")
 
 
-def write_predictions(path: str | Path, predictions: Iterable[Prediction]) -> int:
-    """Write one line per prediction, in their order; returns how many."""
-    path, count = Path(path), 0
+def write_predictions(path: str | Path, predictions: Iterable[Prediction]) -> tuple[int, int]:
+    """Write one line per file, in their order; returns how many have a prediction, and how many could not be read."""
+    path, read, unreadable = Path(path), 0, 0
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         # File names may hold bytes that are no UTF-8; they come out as they were.
         with open(temporary, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
             file.write(csv_line(COLUMNS))
-            for count, prediction in enumerate(predictions, start=1):  # noqa: B007 (it is what is returned)
+            for prediction in predictions:
                 file.write(csv_line(_cells(prediction)))
+                read += prediction.error is None
+                unreadable += prediction.error is not None
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
-    return count
+    return read, unreadable
 
 
 def _cells(one: Prediction) -> list[str]:

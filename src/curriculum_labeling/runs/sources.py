@@ -31,18 +31,25 @@ def check_sources(
         raise ValueError(f"LABELED must be a folder of class folders or a CSV file, got {labeled}, which is not there.")
     if not unlabeled.is_dir():
         raise ValueError(f"UNLABELED must be a folder of images, got {unlabeled}, which is not one.")
+    if before is None:
+        list_labeled(labeled)
+
+
+def list_labeled(labeled: Path) -> tuple[list[tuple[str, str]], list[str]]:
+    """Paths with their classes, two of them or more, and paths that have none."""
+    # Absolute, so that a run can be taken up from anywhere and its tables name files that are there.
+    given = _list_given(Path(os.path.abspath(labeled)))
+    pairs = [(path, given.classes[c]) for path, c in zip(given.paths, given.labels, strict=True) if c >= 0]
+    _check_classes(pairs, labeled)
+    return pairs, [path for path, c in zip(given.paths, given.labels, strict=True) if c < 0]
 
 
 def list_sources(labeled: Path, unlabeled: Path) -> Listing:
     """All images by path; a file that is labeled is not unlabeled as well."""
     check_sources(labeled, unlabeled)
-    # Absolute, so that a run can be taken up from anywhere and its tables name files that are there.
-    given = _list_labeled(Path(os.path.abspath(labeled)))
-    others = _list_unlabeled(Path(os.path.abspath(unlabeled)))
-    pairs = [(path, given.classes[c]) for path, c in zip(given.paths, given.labels, strict=True) if c >= 0]
-    _check_classes(pairs, labeled)
+    pairs, pool = list_labeled(labeled)
     known = {os.path.realpath(path) for path, _ in pairs}
-    pool = [path for path, c in zip(given.paths, given.labels, strict=True) if c < 0] + list(others)
+    pool += folders.walk(Path(os.path.abspath(unlabeled)), set())
     free = list(dict.fromkeys(path for path in pool if os.path.realpath(path) not in known))
     if not free:
         raise ValueError(
@@ -75,7 +82,7 @@ def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
     place = {os.path.realpath(file): row for row, file in enumerate(listing.paths)}
     names: list[str | None] = [None if c < 0 else listing.classes[c] for c in listing.labels]
     unknown, changed = [], 0
-    for file, label in _read_corrections(path):
+    for file, label in read_corrections(path):
         targets = [] if "\0" in file else [os.path.realpath(path.parent / file), os.path.realpath(file)]
         row = next((place[name] for name in targets if name in place), None)
         if row is None:
@@ -91,7 +98,7 @@ def apply_corrections(listing: Listing, path: Path) -> tuple[Listing, int]:
     return list_pairs(zip(listing.paths, names, strict=True)), changed
 
 
-def _read_corrections(path: Path) -> list[tuple[str, str]]:
+def read_corrections(path: Path) -> list[tuple[str, str]]:
     """Path and label of each line; other columns, as the ledger and the suggestions have them, are passed over."""
     try:
         # Names of files may hold bytes that are no UTF-8, and our own tables give them as they are.
@@ -109,17 +116,13 @@ def _read_corrections(path: Path) -> list[tuple[str, str]]:
         raise ValueError(f"--corrections must be a CSV file in UTF-8, got {path}: {error}.") from error
 
 
-def _list_labeled(labeled: Path) -> Listing:
+def _list_given(labeled: Path) -> Listing:
     if labeled.is_file():
         return manifests.list_images(labeled)
     try:
         return folders.list_images(labeled)
     except ValueError as error:
         raise ValueError(str(error).replace("labeled must", "LABELED must", 1)) from error
-
-
-def _list_unlabeled(unlabeled: Path) -> tuple[str, ...]:
-    return tuple(folders.walk(unlabeled, set()))
 
 
 def _check_classes(pairs: list[tuple[str, str]], labeled: Path) -> None:
