@@ -36,19 +36,19 @@ def write_page(out: Path) -> None:
 INTRODUCTION = (
     "Test accuracy in percent on the 10,000 test images, mean ± std over seeds (n in brackets where above 1), "
     "after so many minutes of two cores: whole process, scoring included. Time is processor time of one "
-    "thread, twice the minutes, so that other work on the machine does not count. Same network (compact), "
-    "optimizer (Muon), augmentation (light) and batch size for all methods; choices were made on validation rows of "
-    "the training images (`docs/log.md`), but for one: from which time on there are rounds (1.25 times what labels "
-    "only can use) was set after the cells below with 4,000 labels up to 20.7 minutes were seen. *Ours* is what "
-    "`curriculum fit` does with a small "
+    "thread, so that other work on the machine does not count; two cores do in a minute what one does in 1.4 "
+    "([peak.md](peak.md)), so 30 minutes are 42 of one thread. Same network (compact, or compact-48 where the longest "
+    "training of *ours* would see 400,000 images or more), optimizer (Muon), augmentation (light) and batch size for "
+    "all methods; choices were made on validation rows of the training images (`docs/log.md`), but for one: from which "
+    "time on there are rounds (1.25 times what labels only can use) was set after an earlier table with 4,000 labels "
+    "was seen. *Ours* is what `curriculum fit` does with a small "
     "budget: up to 500 labels, networks start from weights that have learned which way up images are; labels only "
     "gets what it can use, then growing rounds, each from the start, the same share of every predicted class, a "
-    "quarter of every batch from the labels. The last round counts, whatever it is.",
+    "quarter of every batch from the labels. The others have equal trainings: five rounds, as "
+    "in the paper. The last round counts, whatever it is.",
     "",
-    "Few cells have been run so far, one seed each; an empty one was not run. Labels only was planned for 15 minutes "
-    "(4,000 labels, twice) and 5 (250), and took 10.8, 20.7 and 7: it is one training, planned by a pace taken before "
-    "it, and other work on the machine changes that. Rounds correct themselves. Ours with 250 labels was run before "
-    "turns had a trial, which now takes a tenth of their time.",
+    "Few cells have been run so far, one seed each; an empty one was not run. Labels only is one training, planned "
+    "by a pace taken before it; what it really took is in the column *spent*.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
     "    python benchmarks/small_budget.py page",
