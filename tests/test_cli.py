@@ -113,7 +113,7 @@ def test_predictions_come_for_files_and_folders(finished, tmp_path, capsys):
     assert main(["predict", str(finished / "run"), str(finished / "unlabeled"), "--out", str(out)]) == 0
     (finished / "unlabeled" / "notes.png").unlink()
     assert "30 predictions" in (said := capsys.readouterr().out)
-    assert "1 files could not be read" in " ".join(said.split())
+    assert "files that could not be read: 1," in " ".join(said.split())
     lines = read_csv(out)
     assert len(lines) == 31
     assert sum(bool(line["error"]) for line in lines) == 1
@@ -154,7 +154,7 @@ def test_labels_that_were_filled_in_are_not_written_over(finished, tmp_path, cap
         writer.writeheader()
         writer.writerows(lines)
     said = refused(capsys, *command)
-    assert "has 1 labels that were filled in" in said
+    assert "has labels that were filled in (1, such as" in said
     assert lines[1]["path"] in said
     assert read_csv(path) == lines
 

@@ -107,7 +107,7 @@ def run_predict(
     found = predict_files(delivered(folder, features), _files(images))
     if out is not None:
         count, unreadable = write_predictions(out, found)
-        left_out = f"; {unreadable:,} files could not be read, see its column error" if unreadable else ""
+        left_out = f"; files that could not be read: {unreadable:,}, see its column error" if unreadable else ""
         console.print(f"{count:,} predictions in {escape(str(out))}{left_out}", soft_wrap=True)
         return 0
     for one in found:

@@ -47,6 +47,6 @@ def _check_unchanged(path: Path, told: dict[str, str]) -> None:
     filled = [file for file, label in lines if label and label != told.get(file, label)]
     if filled:
         raise ValueError(
-            f"{path} has {len(filled)} labels that were filled in, such as that of {filled[0]}, and would be "
-            f"written over; give them to `curriculum fit --continue`, or name another file with --out."
+            f"{path} has labels that were filled in ({len(filled)}, such as that of {filled[0]}) and would be written "
+            f"over; give them to `curriculum fit --continue`, or name another file with --out."
         )

@@ -27,12 +27,16 @@ def check_sources(
         if before is None or labeled is not unlabeled:
             raise ValueError("curriculum fit needs LABELED and UNLABELED, two folders; see `curriculum fit --help`.")
         return
+    _check_there(labeled, unlabeled)
+    if before is None:
+        list_labeled(labeled)
+
+
+def _check_there(labeled: Path, unlabeled: Path) -> None:
     if not labeled.exists():
         raise ValueError(f"LABELED must be a folder of class folders or a CSV file, got {labeled}, which is not there.")
     if not unlabeled.is_dir():
         raise ValueError(f"UNLABELED must be a folder of images, got {unlabeled}, which is not one.")
-    if before is None:
-        list_labeled(labeled)
 
 
 def list_labeled(labeled: Path) -> tuple[list[tuple[str, str]], list[str]]:
@@ -46,7 +50,7 @@ def list_labeled(labeled: Path) -> tuple[list[tuple[str, str]], list[str]]:
 
 def list_sources(labeled: Path, unlabeled: Path) -> Listing:
     """All images by path; a file that is labeled is not unlabeled as well."""
-    check_sources(labeled, unlabeled)
+    _check_there(labeled, unlabeled)
     pairs, pool = list_labeled(labeled)
     known = {os.path.realpath(path) for path, _ in pairs}
     pool += folders.walk(Path(os.path.abspath(unlabeled)), set())
