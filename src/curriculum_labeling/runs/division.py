@@ -28,7 +28,7 @@ LARGEST_FIRST = 0.4
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
 GROWTH = 1.4
-# A training of so many images or more does better with a network half as wide again, which sees half as many.
+# From so many images in a training on, a network half as wide again, which sees half as many, is no worse.
 WIDER_FROM = 400_000
 WIDTHS = ("compact", "compact-48")
 MOST_ROUNDS = 10
