@@ -198,15 +198,14 @@ def run(arguments: argparse.Namespace) -> None:
     for minutes in arguments.minutes:
         for labels in arguments.labels:
             for seed in arguments.seeds:
-                split = draw_split(known.labels, labeled=labels // 10, validation=500, seed=seed)
-                held = split.validation if arguments.validation else np.arange(len(known), len(images))
-                others = [split.unlabeled] if arguments.validation else [split.unlabeled, split.validation]
-                unlabeled = np.sort(np.concatenate(others))
+                labeled, unlabeled, held = draw_rows(known.labels, labels, seed, validation=arguments.validation)
+                if held is None:
+                    held = np.arange(len(known), len(images))
                 for method in arguments.methods:
                     name = f"{part}-{labels}-{minutes:g}-{method.replace(' ', '_')}-{seed}.csv"
                     if (arguments.out / "cells" / name).exists():
                         continue
-                    given = Labels.of(split.labeled, images.labels[split.labeled])
+                    given = Labels.of(labeled, images.labels[labeled])
                     lines = []
                     rounds = train(images, given, unlabeled, method, 60 * minutes * TWO_CORES, seed)
                     for number, model, used, passes, spent in rounds:
@@ -217,6 +216,18 @@ def run(arguments: argparse.Namespace) -> None:
                         lines.append(Line(*known_of, spent / 60 / TWO_CORES, accuracy, part))
                         print(lines[-1], flush=True)
                     write(arguments.out / "cells" / name, lines)
+
+
+def draw_rows(
+    truth: np.ndarray, labels: int, seed: int, *, validation: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Labeled and unlabeled training rows, and those held out of both to choose by, if any are."""
+    if labels == len(truth) and not validation:  # what a network of this size reaches, were everything labeled
+        return np.arange(labels), np.arange(0), None
+    split = draw_split(truth, labeled=labels // 10, validation=500, seed=seed)
+    if validation:
+        return split.labeled, split.unlabeled, split.validation
+    return split.labeled, np.sort(np.concatenate([split.unlabeled, split.validation])), None
 
 
 def write(path: Path, lines: list[Line]) -> None:

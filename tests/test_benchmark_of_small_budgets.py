@@ -39,3 +39,24 @@ def test_every_method_trains_within_its_time(method, monkeypatch):
     assert (len(rounds) == 1) == (method == "labels only")
     assert spent == sorted(spent)
     assert spent[-1] < 10
+
+
+def test_with_every_row_labeled_nothing_is_unlabeled_or_held_out():
+    truth = np.repeat(np.arange(10), 600)
+    labeled, unlabeled, held = small_budget.draw_rows(truth, 6000, 0, validation=False)
+    assert labeled.tolist() == list(range(6000))
+    assert len(unlabeled) == 0
+    assert held is None
+    labeled, unlabeled, held = small_budget.draw_rows(truth, 40, 0, validation=True)
+    assert (len(labeled), len(unlabeled), len(held)) == (40, 960, 5000)
+    assert len({*labeled, *unlabeled, *held}) == 6000
+
+
+def test_the_limit_is_a_row_of_every_table(tmp_path):
+    for labels, accuracy in ((250, 0.5), (4000, 0.8), (50_000, 0.9)):
+        line = small_budget.Line("labels only", labels, 5.0, 0, 0, 0, None, 1000, 4.9, accuracy, "test")
+        small_budget.write(tmp_path / "out" / "cells" / f"test-{labels}.csv", [line])
+    small_budget_page.write_page(tmp_path / "out")
+    page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
+    assert page.count("| all 50,000 labels | 90.00 |") == 2
+    assert "## 50,000 labels" not in page
