@@ -50,7 +50,7 @@ INTRODUCTION = (
     "quarter of every batch from the labels. The others have equal trainings: five rounds, as "
     "in the paper. The last round counts, whatever it is. *All 50,000 labels* is one training with every training "
     "image labeled, the same in every table (width 48 at 15 minutes, where 250 labels have the narrower network): what "
-    "a network can reach in the time, and so the limit of all methods.",
+    "a network can reach in the time if labels are no matter.",
     "",
     "Few cells have been run so far, one seed each; an empty one was not run. Labels only is one training, planned "
     "by a pace taken before it; what it really took is in the column *spent*.",
