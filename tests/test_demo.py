@@ -25,9 +25,14 @@ def test_the_demo_ends_with_a_report(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "PASSES", 0.5)
     console = Console(record=True, width=200)
     assert demo.run_demo(console, tmp_path / "out", force=False) == 0
-    assert "report.html" in console.export_text()
+    shown = console.export_text()
+    assert "report.html" in shown
     assert (tmp_path / "out/run/report.html").is_file()
-    assert json.loads((tmp_path / "out/run/rounds/0/metrics.json").read_text())["truth_accuracy"] is not None
+    delivered = json.loads((tmp_path / "out/run/outcome.json").read_text())["delivered"]
+    metrics = [tmp_path / f"out/run/rounds/{t}/metrics.json" for t in (0, delivered)]
+    only, right = (json.loads(path.read_text())["truth_accuracy"] for path in metrics)
+    compared = f" (labels only: {only:.1%})" if delivered else ""
+    assert f"whose class --truth knows, {right:.1%} are right{compared}." in shown
     with pytest.raises(ValueError, match=r"already holds a demo; choose another --out, or replace it with --force"):
         demo.run_demo(console, tmp_path / "out", force=False)
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from curriculum_labeling.data.check import DataCheck
 from curriculum_labeling.report import wording
 from curriculum_labeling.runs.choices import Choices
+from curriculum_labeling.runs.directory import Run
 from curriculum_labeling.runs.fit import Job
 from curriculum_labeling.runs.outcome import Outcome
 from curriculum_labeling.runs.stages import Show, Stage
@@ -90,11 +91,21 @@ def show_outcome(console: Console, job: Job, outcome: Outcome, report: Path | No
     """The verdict, and where everything is."""
     console.print(f"[bold]{escape(str(outcome.gain))}[/bold]", soft_wrap=True)
     console.print(escape(outcome.why), soft_wrap=True)
+    for line in truth_lines(job.run, outcome.delivered):
+        console.print(line, soft_wrap=True)
     rows = [("labels for every image", "ledger.csv"), ("what to label next", "suggestions.csv"), ("model", "model")]
     rows += [("report", report.name)] if report is not None else []
     for name, file in rows:
         console.print(f"{name:<24}{escape(str(job.run / file))}", soft_wrap=True, highlight=False)
     console.print(f"Done in {duration(job.clock.seconds)}.")
+
+
+def truth_lines(run: Run, delivered: int) -> Iterator[str]:
+    """How many of the unlabeled images are right, where their classes were given for comparison."""
+    only, right = (run.read(f"rounds/{t}/metrics.json")["truth_accuracy"] for t in (0, delivered))
+    if right is not None:
+        compared = f" (labels only: {only:.1%})" if delivered else ""
+        yield f"Of the unlabeled images whose class --truth knows, {right:.1%} are right{compared}."
 
 
 def announce_to(console: Console) -> Callable[[DataCheck], None]:
