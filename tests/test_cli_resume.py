@@ -12,6 +12,7 @@ import pytest
 
 from curriculum_labeling.cli import main
 from curriculum_labeling.runs.directory import Run
+from curriculum_labeling.runs.fit import Job
 from tests.test_cli import QUICK, fit, lay_out, read_csv, refused
 
 
@@ -48,6 +49,27 @@ def test_a_stopped_run_resumes_to_the_very_same_result(undisturbed, tmp_path, nu
     assert main(["resume", str(tmp_path / "run")]) == 0
     for name in ("ledger.csv", "rounds/1/model.safetensors", "model/weights.safetensors", "suggestions.csv"):
         assert (tmp_path / "run" / name).read_bytes() == (undisturbed / "run" / name).read_bytes(), name
+
+
+def test_a_stop_while_images_are_scored_is_heeded_at_once(undisturbed, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("curriculum_labeling.data.progress.TELL_SECONDS", 0.0)
+    seen, update = [], Job.update
+
+    def stop_at_scoring(job, name, *rest):
+        seen.append(name)
+        job.stop.asked = job.stop.asked or name == "main, round 0, scoring"
+        update(job, name, *rest)
+
+    command = fit(undisturbed, *SLOW)
+    command[4] = str(tmp_path / "run")
+    with monkeypatch.context() as patched:
+        patched.setattr(Job, "update", stop_at_scoring)
+        assert main(command) == 130
+    assert "curriculum resume" in capsys.readouterr().out
+    assert "main, round 0" in seen
+    assert seen[-1] == "main, round 0, scoring"
+    assert main(["resume", str(tmp_path / "run")]) == 0
+    assert (tmp_path / "run/ledger.csv").read_bytes() == (undisturbed / "run/ledger.csv").read_bytes()
 
 
 def test_damaged_weights_of_a_round_are_repaired_on_resume(photos):

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from curriculum_labeling import screen
-from curriculum_labeling.data.cache import Progress
+from curriculum_labeling.data.progress import Progress
 from curriculum_labeling.experiments.catalog import EXPERIMENTS, find_experiment
 from curriculum_labeling.experiments.cost import experiment_passes
 from curriculum_labeling.experiments.options import ReproduceOptions

@@ -10,10 +10,11 @@ import pytest
 from PIL import Image
 
 from curriculum_labeling.data import cache, chunks, decode, partial
-from curriculum_labeling.data.cache import Progress, UnreadableImages, load
+from curriculum_labeling.data.cache import UnreadableImages, load
 from curriculum_labeling.data.decode import decode as decode_file
 from curriculum_labeling.data.folders import list_images
 from curriculum_labeling.data.listing import Listing, list_pairs
+from curriculum_labeling.data.progress import Progress
 from tests.data.photos import save_scenes, scene
 
 SIZE = 16
@@ -84,8 +85,8 @@ def test_progress_tells_how_far_and_how_long(photos, tmp_path):
     assert [state.done for state in seen] == [3, 6, 9, 12, 15, 18, 20]
     assert {state.total for state in seen} == {20}
     assert seen[-1].seconds_left == 0
-    assert Progress(done=60, total=100, decoded=10, seconds=5).seconds_left == 20
-    assert Progress(done=50, total=100, decoded=0, seconds=0).seconds_left is None
+    assert Progress(done=60, total=100, new=10, seconds=5).seconds_left == 20
+    assert Progress(done=50, total=100, new=0, seconds=0).seconds_left is None
 
 
 def test_a_changed_file_is_decoded_again_and_the_others_are_copied(photos, tmp_path, monkeypatch):

@@ -126,6 +126,29 @@ def test_a_finished_fit_is_read_back_instead_of_trained_again(tmp_path):
     assert trained[0].round == 1
 
 
+def test_training_and_scoring_tell_how_far_they_are(monkeypatch):
+    monkeypatch.setattr("curriculum_labeling.data.progress.TELL_SECONDS", 0.0)
+    told = []
+    model = learner(settings(budget=Budget(steps=7), score_batch=25), progress=lambda *one: told.append(one)).fit(
+        LABELS, seed=0
+    )
+    assert [(doing, p.done, p.total) for doing, p in told] == [("training", step, 7) for step in range(1, 8)]
+    assert told[-1][1].seconds_left == 0
+    told.clear()
+    model.score(np.arange(60))
+    assert [(doing, p.done, p.total) for doing, p in told] == [("scoring", done, 60) for done in (25, 50, 60)]
+
+
+def test_progress_goes_on_from_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr("curriculum_labeling.data.progress.TELL_SECONDS", 0.0)
+    config, told = settings(budget=Budget(steps=7)), []
+    asked = iter([False, False, True])
+    with pytest.raises(KeyboardInterrupt):
+        learner(config, checkpoints=tmp_path, stop=lambda: next(asked)).fit(LABELS, seed=0)
+    learner(config, checkpoints=tmp_path, progress=lambda _, p: told.append((p.done, p.new))).fit(LABELS, seed=0)
+    assert told == [(4, 1), (5, 2), (6, 3), (7, 4)]
+
+
 def test_other_settings_do_not_continue_a_checkpoint(tmp_path):
     learner(checkpoints=tmp_path).fit(LABELS, seed=0)
     trained = []

@@ -80,6 +80,15 @@ def test_a_long_training_is_tried_first(tmp_path):
         assert learner.config.budget == Budget(steps=400)
 
 
+def test_a_trial_and_its_training_tell_their_progress_as_one(monkeypatch):
+    monkeypatch.setattr("curriculum_labeling.data.progress.TELL_SECONDS", 0.0)
+    told = []
+    learned(skies(), steps=400, settings={"learning_rate": 0.01}, progress=lambda doing, p: told.append((doing, p)))
+    steps = [p.done for doing, p in told if doing == "training"]
+    assert steps == list(range(1, 401))
+    assert {p.total for doing, p in told if doing == "training"} == {400}
+
+
 def test_turns_are_read_back_and_other_turns_are_not(tmp_path):
     images = skies()
     first, _ = learned(images, checkpoints=tmp_path)

@@ -24,24 +24,10 @@ from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.data.locks import exclusive
 from curriculum_labeling.data.npy import map_array
 from curriculum_labeling.data.partial import DIGESTS, INDEX, PIXELS, Partial
+from curriculum_labeling.data.progress import Progress
 from curriculum_labeling.data.typed import brief
 
 SHOWN = 5
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a build is: rows done of all rows, and how many of them were decoded in how many seconds."""
-
-    done: int
-    total: int
-    decoded: int
-    seconds: float
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Estimate from the pace so far; None before the first chunk."""
-        return self.seconds / self.decoded * (self.total - self.done) if self.decoded else None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from curriculum_labeling.data import cache, cifar10, imagenet, svhn
-from curriculum_labeling.data.cache import Progress
 from curriculum_labeling.data.images import Images, join
 from curriculum_labeling.data.listing import Listing, join_listings
+from curriculum_labeling.data.progress import Progress
 from curriculum_labeling.data.splits import draw_foreign_split, draw_split
 from curriculum_labeling.experiments.cells import Cell, DataName
 from curriculum_labeling.labels import IntArray, Split

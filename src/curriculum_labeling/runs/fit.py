@@ -24,6 +24,7 @@ from curriculum_labeling.data.decode import UnreadableImage
 from curriculum_labeling.data.describe import describe_pixels
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.listing import Listing
+from curriculum_labeling.data.progress import Progress
 from curriculum_labeling.data.sizes import read_sizes
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.runs import records, tables
@@ -54,6 +55,7 @@ from curriculum_labeling.runs.stopping import StopRequest
 from curriculum_labeling.runs.ways import FeatureWay, NetworkWay, TimedImageLearner, Way
 from curriculum_labeling.vision.backbones import open_backbone
 from curriculum_labeling.vision.embeddings import embed_images
+from curriculum_labeling.vision.learner import Doing
 from curriculum_labeling.vision.model_folder import CARD, write_model
 
 CACHE = "cache"
@@ -81,6 +83,10 @@ class Job:
     def tell(self, name: str, done: float = 0.0, total: float | None = None, left: float | None = None) -> None:
         """Show a stage, and end here if a stop was asked for."""
         self.stop.check()
+        self.update(name, done, total, left)
+
+    def update(self, name: str, done: float, total: float | None, left: float | None) -> None:
+        """Show a stage."""
         self.clock.save_now_and_then()
         self.show(Stage(name, done, total, left, self.clock.seconds_left))
 
@@ -107,7 +113,7 @@ def fit(job: Job) -> Outcome:
 def load_images(job: Job) -> Images:
     """Decode every image once; what cannot be read is left out or stops the run."""
 
-    def progress(p: cache.Progress) -> None:
+    def progress(p: Progress) -> None:
         job.tell("decoding images", p.done, p.total, p.seconds_left)
 
     job.tell("decoding images", 0, len(job.listing))
@@ -153,8 +159,15 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
             stop=stop,
         )
         # A strong reference would be a cycle, and keep the image cache open until Python's collector comes by.
-        ahead = weakref.proxy(network)
-        network.watch = lambda e: job.tell(ahead.ahead[0].name, e.number, e.epochs, e.seconds_left)
+        under_way = weakref.proxy(network)
+
+        def progress(doing: Doing, p: Progress) -> None:
+            if doing == "scoring":
+                job.tell(f"{under_way.stage}, scoring", p.done, p.total, p.seconds_left)
+            else:  # which looks for a stop itself, and saves before it ends
+                job.update(under_way.stage, p.done, p.total, p.seconds_left)
+
+        network.progress = progress
         return NetworkWay(network, images), describe_pixels(images.pixels)
     backbone = open_backbone(job.choices.backbone, device=job.choices.device)
     job.tell(f"embedding with {backbone.name}", 0, len(images))

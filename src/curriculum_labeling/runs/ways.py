@@ -36,6 +36,8 @@ class TimedImageLearner(ImageLearner):
     ahead: list[Work]
     steps: int | None
     most_steps: int
+    # The training that is under way, or was last.
+    stage: str = ""
     _pace: float | None = None
 
     def fit(self, labels: Labels, *, seed: int) -> ImageModel:
@@ -55,7 +57,7 @@ class TimedImageLearner(ImageLearner):
 
     def _fix_steps(self, labels: Labels, seed: int) -> int:
         """Steps of the training ahead: those it began with, those asked for, or its share of the time."""
-        name = self.ahead[0].name
+        self.stage = name = self.ahead[0].name
         if name not in self.clock.steps:
             self.clock.fix(name, self.steps or self._planned(labels, seed))
         steps = self.clock.steps[name]

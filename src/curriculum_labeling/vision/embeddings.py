@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from curriculum_labeling.data.atomic import sync_folder, write_atomically
-from curriculum_labeling.data.cache import Progress
 from curriculum_labeling.data.images import Images
 from curriculum_labeling.data.locks import exclusive
 from curriculum_labeling.data.npy import map_array
+from curriculum_labeling.data.progress import Progress
 from curriculum_labeling.vision.backbones.protocol import Backbone, Features
 from curriculum_labeling.vision.embedding_journal import JOURNAL, Journal
 from curriculum_labeling.vision.embedding_key import embedding_key

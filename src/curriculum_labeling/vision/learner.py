@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from curriculum_labeling.data.images import Images, PixelArray
+from curriculum_labeling.data.progress import Progress, Tell
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Scores
 from curriculum_labeling.vision import draws
 from curriculum_labeling.vision.batches import Batches
@@ -45,6 +46,8 @@ from curriculum_labeling.vision.whitening import Preprocessing, Standardization,
 STANDARDIZATION_ROWS, WHITENING_ROWS = 10_000, 50_000
 # Pixels that a network sees before training, if it has an `adapt`: 1,953 images of 32 × 32.
 ADAPTATION_PIXELS = 2_000_000
+
+Doing = Literal["training", "scoring"]
 
 
 class ImageModel:
@@ -97,6 +100,8 @@ class ImageLearner:
         Rows that standardization or whitening is fitted on; all, unless given. Leave test rows out.
     watch : function, optional
         Called with an `Epoch` after every epoch.
+    progress : function, optional
+        Called about once a second with "training" or "scoring" and its `Progress`, in steps or in rows.
     stop : function, optional
         Asked after every step; where it says True, progress is saved and a KeyboardInterrupt raised.
     """
@@ -110,6 +115,7 @@ class ImageLearner:
         device: str | torch.device = "auto",
         preprocess_rows: IntArray | None = None,
         watch: Watch | None = None,
+        progress: Callable[[Doing, Progress], None] | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> None:
         self.images = images
@@ -120,6 +126,7 @@ class ImageLearner:
         if self.config.flip_scoring and not images.flippable:
             raise ValueError("flip_scoring must be off for images that are not flippable, such as digits; got True.")
         self.watch = watch
+        self.progress = progress
         self.stop = stop
         # How many models were fitted: under `curriculum` that is the number of the round.
         self.fits = 0
@@ -133,7 +140,7 @@ class ImageLearner:
     def fit(self, labels: Labels, *, seed: int) -> ImageModel:
         """A new model, from fresh weights, or the rest of one from its last checkpoint."""
         _check_labels(labels, self.images)
-        trained = self._trained(self._network(seed), self._feed(labels, seed))
+        trained = self._trained(self._network(seed), self._feed(labels, seed), self._tell("training"))
         self.fits += 1
         return self._model(trained)
 
@@ -145,9 +152,11 @@ class ImageLearner:
         """
         settings = self.config
         try:
-            for budget in trial_and_training(settings.budget):
+            parts = trial_and_training(settings.budget)
+            for number, budget in enumerate(parts):
                 self.config = replace(settings, budget=budget)
-                trained, right = self._train_on_turns(rows, seed)
+                around = (sum(b.steps or 0 for b in others) for others in (parts[:number], parts[number + 1 :]))
+                trained, right = self._train_on_turns(rows, seed, self._tell("training", *around))
                 if right < LEARNED:
                     break
         finally:
@@ -156,15 +165,15 @@ class ImageLearner:
         self.start = without_last_layer(lambda classes: self._network(seed, classes), weights)
         return right
 
-    def _train_on_turns(self, rows: IntArray, seed: int) -> tuple[Trained, float]:
+    def _train_on_turns(self, rows: IntArray, seed: int, tell: Tell | None) -> tuple[Trained, float]:
         turned = TurnedPixels(self.images.pixels)
         feed = replace(self._feed(turns_of(rows), seed), pixels=turned, classes=TURNS)
-        trained = self._trained(self._network(seed, TURNS), feed)
+        trained = self._trained(self._network(seed, TURNS), feed, tell)
         tried = TURNS * spread(rows, TRIED_IMAGES)
         tried += np.arange(len(tried)) % TURNS
         return trained, float((self._model(trained).logits(turned[tried]).argmax(axis=1) == tried % TURNS).mean())
 
-    def _trained(self, network: nn.Module, feed: Feed) -> Trained:
+    def _trained(self, network: nn.Module, feed: Feed, tell: Tell | None) -> Trained:
         """The network trained, or read back where it was before."""
         network = network.to(self.device)
         if self.config.channels_last:
@@ -175,10 +184,19 @@ class ImageLearner:
             network.load_state_dict(saved.tensors)
             return Trained(network.eval(), saved.progress["seconds"])
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-            trained = train(network, feed, store=store, watch=self.watch, round_number=self.fits, stop=self.stop)
+            trained = train(
+                network, feed, store=store, watch=self.watch, tell=tell, round_number=self.fits, stop=self.stop
+            )
         if store is not None and feed.group.rank == 0:
             store.save("model", trained.network.state_dict(), {"finished": True, "seconds": trained.seconds})
         return trained
+
+    def _tell(self, doing: Doing, before: int = 0, after: int = 0) -> Tell | None:
+        """Whom to tell of this work, which may be a part of a longer one."""
+        progress = self.progress
+        if progress is None:
+            return None
+        return lambda p: progress(doing, replace(p, done=before + p.done, total=before + p.total + after))
 
     def _network(self, seed: int, classes: int | None = None) -> nn.Module:
         """A network to begin with; for other classes than the images' own, where so many are given."""
@@ -209,6 +227,7 @@ class ImageLearner:
             settings.score_batch,
             settings.flip_scoring,
             settings.channels_last,
+            self._tell("scoring"),
         )
         return ImageModel(self.images, scorer, trained.seconds)
 

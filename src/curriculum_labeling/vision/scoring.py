@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from curriculum_labeling.data.images import PixelArray
+from curriculum_labeling.data.progress import Tell, Teller
 from curriculum_labeling.labels import FloatArray, IntArray, Scores
 from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.whitening import Preprocessing
@@ -29,6 +30,7 @@ class Scorer:
     batch: int = 512
     flip: bool = False
     channels_last: bool = True
+    tell: Tell | None = None
 
     def score(self, pixels: PixelArray, rows: IntArray, group: Group) -> Scores:
         """Scores of these rows of uint8 images (N, H, W, C), shared out over processes; all get all of them."""
@@ -37,7 +39,14 @@ class Scorer:
     def score_share(self, pixels: PixelArray, rows: IntArray, group: Group) -> Scores:
         """Scores of this process's share of these rows."""
         mine = np.asarray(rows, dtype=np.int64)[group.share(len(rows))]
-        return Scores.joined(Scores.from_logits(part, self._logits(pixels[part])) for part in _parts(mine, self.batch))
+        return Scores.joined(self._scored(pixels, mine, Teller(self.tell if group.rank == 0 else None, len(mine))))
+
+    def _scored(self, pixels: PixelArray, rows: IntArray, teller: Teller) -> Iterator[Scores]:
+        done = 0
+        for part in _parts(rows, self.batch):
+            yield Scores.from_logits(part, self._logits(pixels[part]))
+            done += len(part)
+            teller(done)
 
     def logits(self, pixels: PixelArray) -> FloatArray:
         """Float64 logits (n, classes) of uint8 images (n, H, W, C); log-probabilities where flips are averaged."""

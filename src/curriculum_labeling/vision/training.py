@@ -13,6 +13,7 @@ from itertools import chain
 import torch
 from torch import Tensor, nn
 
+from curriculum_labeling.data.progress import Tell, Teller
 from curriculum_labeling.vision import draws
 from curriculum_labeling.vision.averaging import SWA, averaged_network
 from curriculum_labeling.vision.checkpoint import Store, load_together
@@ -75,6 +76,7 @@ def train(
     *,
     store: Store | None = None,
     watch: Watch | None = None,
+    tell: Tell | None = None,
     round_number: int = 0,
     stop: Callable[[], bool] | None = None,
 ) -> Trained:
@@ -95,6 +97,7 @@ def train(
         schedule = group.from_first(plan(network, feed, numbers))
         save(state, schedule, store, group)
     resumed = Resumed(state.step, state.seconds, time.monotonic())
+    teller = Teller(tell if group.rank == 0 else None, schedule.steps, state.step)
 
     with runner(network.train(), feed) as forward:
         for batches in feed.steps(state.step, schedule.steps):
@@ -122,6 +125,7 @@ def train(
             if stop is not None and stop():
                 save(state, schedule, store, group)
                 raise KeyboardInterrupt
+            teller(state.step)
 
     if not finite(network):
         check_loss(math.nan, state, schedule, feed, store, round_number)
