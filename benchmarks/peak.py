@@ -1,8 +1,9 @@
 """What share of this machine's peak a training of the compact network reaches.
 
-The peak is a large matrix product in float32; the operations of a step are counted by torch's own
-counter, forward and backward as they are carried out. Whole trainings are timed, as `fit` does them:
-batches, augmentation, loss and optimizer included. Both alternate, so that a slow minute hits both.
+The peak is a large matrix product in the numbers of the training, fp32 and, where the CPU has them,
+bf16; the operations of a step are counted by torch's own counter, forward and backward as they are
+carried out. Whole trainings are timed, as `fit` does them: batches, augmentation, loss and optimizer
+included. Both alternate, so that a slow minute hits both.
 
 Run: python benchmarks/peak.py --turns 5
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -24,6 +26,7 @@ from curriculum_labeling.data.images import Images
 from curriculum_labeling.runs.choices import PIECES
 from curriculum_labeling.runs.settings import BATCH
 from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.devices import cpu_has_bf16
 from curriculum_labeling.vision.learner import ImageLearner
 from curriculum_labeling.vision.networks import build_network
 from curriculum_labeling.vision.schedule import Budget
@@ -31,6 +34,8 @@ from curriculum_labeling.vision.schedule import Budget
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "peak.md"
 SIDE, CLASSES, ROWS = 32, 10, 4096
 MATRIX = 2048
+TRAININGS = (("compact", "sgd"), ("compact", "muon"), ("compact-48", "muon"), ("compact-64", "muon"))
+NUMBERS = (("fp32", torch.float32), ("bf16", torch.bfloat16))[: 1 + cpu_has_bf16()]
 
 
 def operations_per_image(name: str) -> float:
@@ -42,9 +47,9 @@ def operations_per_image(name: str) -> float:
     return float(counter.get_total_flops()) / BATCH
 
 
-def peak() -> float:
+def peak(numbers: torch.dtype) -> float:
     """Operations per second of a matrix product, the best of a few."""
-    a, b = torch.randn(MATRIX, MATRIX), torch.randn(MATRIX, MATRIX)
+    a, b = torch.randn(2, MATRIX, MATRIX).to(numbers)
     best = float("inf")
     for _ in range(5):
         began = time.monotonic()
@@ -76,17 +81,19 @@ def main() -> None:
         f"`python benchmarks/peak.py --turns {asked.turns} --steps {asked.steps}`: whole trainings (batches of {BATCH} "
         f"images of 32 pixels in {PIECES} pieces, light augmentation, forward, backward, optimizer), mean ± std over "
         "turns; peak: a matrix "
-        f"product of {MATRIX} × {MATRIX} in float32, measured before every training.",
+        f"product of {MATRIX} × {MATRIX} in the same numbers, measured before every training.",
         "",
-        "| network | optimizer | threads | million operations per image | images per second | GFLOP/s | peak | share |",
-        "|---|---|---|---|---|---|---|---|",
+        "| network | optimizer | numbers | threads | million operations per image | images per second | GFLOP/s | peak "
+        "| share |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for threads in range(1, (os.cpu_count() or 1) + 1):
         torch.set_num_threads(threads)
-        for name, optimizer in (("compact", "sgd"), ("compact", "muon"), ("compact-64", "muon")):
+        for (name, optimizer), (precision, numbers) in product(TRAININGS, NUMBERS):
             config = TrainingConfig(
                 network=name,
                 optimizer=optimizer,  # type: ignore[arg-type]
+                precision=precision,  # type: ignore[arg-type]
                 batch_size=BATCH,
                 accumulate=PIECES,
                 augmentation="light",
@@ -95,13 +102,14 @@ def main() -> None:
             learner = ImageLearner(images, config, device="cpu")
             work, tops, rates = operations_per_image(name), [], []
             for _ in range(asked.turns):
-                tops.append(peak())
+                tops.append(peak(numbers))
                 rates.append(images_per_second(learner, labels))
             done, top = mean(rates) * work / 1e9, mean(tops) / 1e9
             shares = [100 * rate * work / most for rate, most in zip(rates, tops, strict=True)]
             lines.append(
-                f"| {name} | {optimizer} | {threads} | {work / 1e6:.0f} | {mean(rates):,.0f} ± {stdev(rates):.0f} "
-                f"| {done:.0f} | {top:.0f} | {mean(shares):.0f} ± {stdev(shares):.0f} % |"
+                f"| {name} | {optimizer} | {precision} | {threads} | {work / 1e6:.0f} "
+                f"| {mean(rates):,.0f} ± {stdev(rates):.0f} | {done:.0f} | {top:.0f} "
+                f"| {mean(shares):.0f} ± {stdev(shares):.0f} % |"
             )
             print(lines[-1], flush=True)
     asked.out.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -132,7 +132,7 @@ class OurLoop:
         learner = ImageLearner(data, config, device="cpu")
         self.feed = learner._feed(Labels.of(np.arange(ROWS), data.labels), seed=0)
         network = build_network(NETWORK, 10).to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        self.state = begin(network, config, torch.device("cpu"), scaled=False)
+        self.state = begin(network, config, torch.device("cpu"), Numbers(None, scaled=False))
         self.forward: Any = torch.compile(network) if compiled else network
 
     def turn(self, steps: int) -> Turn:

@@ -80,7 +80,7 @@ class TrainingConfig:
     flip_scoring : bool
         Score images and their mirror images, and average.
     precision : "auto", "fp32", "bf16" or "fp16"
-        "auto" is bf16 or fp16 on CUDA, fp32 elsewhere.
+        "auto" is bf16 or fp16 on CUDA, bf16 on a CPU that has instructions for it, fp32 elsewhere.
     compile, channels_last : bool
         `torch.compile` (slow to start), and the memory layout.
     score_batch : int

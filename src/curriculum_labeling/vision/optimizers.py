@@ -28,12 +28,18 @@ MIN_NORM = 1e-7
 
 
 def build_optimizer(
-    name: OptimizerName, groups: list[dict[str, Any]], *, momentum: float, nesterov: bool, fused: bool
+    name: OptimizerName,
+    groups: list[dict[str, Any]],
+    *,
+    momentum: float,
+    nesterov: bool,
+    fused: bool,
+    bf16: bool = False,
 ) -> torch.optim.Optimizer:
     """The optimizer of this name over groups of parameters, each with its weight decay; the schedule sets the rates."""
     if name == "sgd":
         return torch.optim.SGD(groups, lr=0.0, momentum=momentum, nesterov=nesterov, fused=fused)
-    return Muon(groups, momentum=momentum, nesterov=nesterov)
+    return Muon(groups, momentum=momentum, nesterov=nesterov, bf16=bf16)
 
 
 class Muon(torch.optim.Optimizer):
@@ -41,11 +47,13 @@ class Muon(torch.optim.Optimizer):
 
     Steps of equal length make convolutions ever longer, and the norms behind them then turn the same
     step into ever less; so they decay by more than the others, which keeps them near the length at
-    which a step counts for what the learning rate says.
+    which a step counts for what the learning rate says. With `bf16` the directions of steps are computed
+    in those numbers, as in the original; momentum and weights are not.
     """
 
-    def __init__(self, groups: list[dict[str, Any]], *, momentum: float, nesterov: bool) -> None:
+    def __init__(self, groups: list[dict[str, Any]], *, momentum: float, nesterov: bool, bf16: bool = False) -> None:
         super().__init__(groups, {"lr": 0.0, "weight_decay": 0.0, "momentum": momentum, "nesterov": nesterov})
+        self.dtype = torch.bfloat16 if bf16 else torch.float32
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -62,7 +70,7 @@ class Muon(torch.optim.Optimizer):
                 before.mul_(momentum).add_(gradient)
                 move = gradient + momentum * before if matrix or group["nesterov"] else before
                 if matrix:
-                    move = SHARE * orthogonal(move.flatten(1)).view_as(parameter)
+                    move = SHARE * orthogonal(move.flatten(1).to(self.dtype)).to(parameter.dtype).view_as(parameter)
                     parameter.mul_(1 - group["lr"] * MATRIX_DECAY * group["weight_decay"])
                 parameter.sub_(group["lr"] * move)
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from curriculum_labeling.vision.averaging import Average
 from curriculum_labeling.vision.checkpoint import Saved
 from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.devices import Numbers
 from curriculum_labeling.vision.optimizers import build_optimizer, parameter_groups
 from curriculum_labeling.vision.schedule import Schedule
 
@@ -78,7 +79,7 @@ class TrainingState:
         self.loss, self.loss_steps = torch.full_like(self.loss, progress["loss"]), progress["loss_steps"]
 
 
-def begin(network: nn.Module, config: TrainingConfig, device: torch.device, *, scaled: bool) -> TrainingState:
+def begin(network: nn.Module, config: TrainingConfig, device: torch.device, numbers: Numbers) -> TrainingState:
     """The state before the first step."""
     optimizer = build_optimizer(
         config.optimizer,
@@ -86,9 +87,10 @@ def begin(network: nn.Module, config: TrainingConfig, device: torch.device, *, s
         momentum=config.momentum,
         nesterov=config.nesterov,
         fused=device.type in ("cpu", "cuda"),
+        bf16=numbers.dtype is torch.bfloat16,
     )
     average = None if config.average is None else Average(config.average, network)
-    scaler = torch.amp.GradScaler(device.type, enabled=scaled)
+    scaler = torch.amp.GradScaler(device.type, enabled=numbers.scaled)
     return TrainingState(network, optimizer, scaler, average, loss=torch.zeros((), device=device))
 
 

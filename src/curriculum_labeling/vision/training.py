@@ -88,7 +88,7 @@ def train(
     config, group = feed.config, feed.group
     numbers = numbers_for(feed.device, config.precision)
     network = share_norms(network, group)
-    state = begin(network, config, feed.device, scaled=numbers.scaled)
+    state = begin(network, config, feed.device, numbers)
     saved = load_together(store, group)
     if saved is not None:
         schedule = Schedule(**saved.progress["schedule"])
@@ -172,7 +172,7 @@ def plan(network: nn.Module, feed: Feed, numbers: Numbers) -> Schedule:
 
 def seconds_per_step(network: nn.Module, feed: Feed, numbers: Numbers, steps: int = TIMED_STEPS) -> float:
     """The median over a few steps after a first one to warm up; the network itself stays as it is."""
-    trial = begin(copy.deepcopy(network).train(), feed.config, feed.device, scaled=numbers.scaled)
+    trial = begin(copy.deepcopy(network).train(), feed.config, feed.device, numbers)
     times, start = [], time.monotonic()
     with runner(trial.network, feed) as forward:
         # Each step prepared on its own, so that none has the work of others in it.
