@@ -2,8 +2,8 @@
 
 Every method has the same network, optimizer, augmentation and time, whole process included (but for
 reading the images and the last look at the test images). Time is processor time of one thread, so
-that other work on the machine does not count: two cores do in a minute what one does in 1.4
-(docs/results/peak.md), so M minutes are 1.4 × M such minutes. A cell is kept when it is finished; the
+that other work on the machine does not count: two cores do in a minute what one does in 1.6
+(docs/results/peak.md), so M minutes are 1.6 × M such minutes. A cell is kept when it is finished; the
 same command goes on with the others, and several may run at once.
 
 Run: python benchmarks/small_budget.py run --data DIR --labels 250 --minutes 5 --methods ours "labels only"
@@ -38,7 +38,7 @@ from curriculum_labeling.vision.schedule import Budget
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "small_budget"
 # Images that two cores train on in a minute, with pieces of a batch on a core each, against those of one.
-TWO_CORES = 1.4
+TWO_CORES = 1.6
 TIMED_STEPS = 300
 PLAIN = TrainingConfig(
     batch_size=BATCH, accumulate=PIECES, optimizer="muon", augmentation="light", warmup=0.05, flip_scoring=True

@@ -32,8 +32,8 @@ GROWTH = 1.4
 WIDER_FROM = 400_000
 WIDTHS = ("compact", "compact-48")
 MOST_ROUNDS = 10
-# Scoring an image and its mirror image costs as much as training on 0.8 images; rounds may score for this share of all.
-SCORING, LARGEST_SCORING = 0.8, 0.25
+# Scoring an image and its mirror image costs as much as training on 1.3 images; rounds may score for this share of all.
+SCORING, LARGEST_SCORING = 1.3, 0.25
 
 
 @dataclass(frozen=True)
