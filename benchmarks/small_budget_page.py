@@ -39,8 +39,9 @@ def write_page(out: Path) -> None:
 INTRODUCTION = (
     "Test accuracy in percent on the 10,000 test images, mean ± std over seeds (n in brackets where above 1), "
     "after so many minutes of two cores: whole process, scoring included. Time is processor time of one "
-    "thread, so that other work on the machine does not count; two cores do in a minute what one does in 1.4 "
-    "([peak.md](peak.md)), so 30 minutes are 42 of one thread. Same network (compact, or compact-48 where the longest "
+    "thread, so that other work on the machine does not count; two cores do in a minute what one does in 1.6 "
+    "([peak.md](peak.md)), so 30 minutes are 48 of one thread. Trained in bf16, scored in fp32. "
+    "Same network (compact, or compact-48 where the longest "
     "training of *ours* would see 400,000 images or more), optimizer (Muon), augmentation (light) and batch size for "
     "all methods; choices were made on validation rows of the training images (`docs/log.md`), but for one: from which "
     "time on there are rounds (1.25 times what labels only can use) was set after an earlier table with 4,000 labels "
