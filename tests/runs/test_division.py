@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from curriculum_labeling import PercentilePacing
 from curriculum_labeling.runs.division import (
+    FEW_LABELS,
     FEWEST_PASSES_ROUND,
     LARGEST_FIRST,
     LARGEST_SCORING,
+    LONGER,
     MOST_PASSES_TURNS,
     MOST_ROUNDS,
     PAYS_FROM,
@@ -48,7 +50,14 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
     assert few.rounds == 3
     assert few.weights[0] == pytest.approx(0.04)
     assert many.rounds == 1
-    assert many.weights == pytest.approx((0.4, 0.6))
+    assert many.weights == pytest.approx((1 / 3, 2 / 3))
+
+
+def test_rounds_of_many_labels_are_twice_as_long_as_labels_only():
+    division = divide(4e6, 4000, 46_000, turns=False)
+    assert division.rounds == 2
+    assert division.weights[1] >= LONGER * division.weights[0]
+    assert divide(4e6, FEW_LABELS, 46_000, turns=False).rounds > 2
 
 
 def test_many_labels_and_little_time_leave_no_rounds():

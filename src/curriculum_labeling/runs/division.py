@@ -4,9 +4,9 @@ A round from scratch pays where its network can become better than the one that 
 takes the longer, the better the labels already are: a network of a few labels is soon as good as it
 gets, and short rounds overtake it; one of thousands still learns from them when a short time is over,
 and a round in a hurry would fall behind. So labels only has the time it can use, and rounds are as
-long as that at least, each longer than the one before; where there is no time for that, there are no
-rounds. Where labels are few, what images teach without
-them (`vision/pretext.py`) comes first.
+long as that at least, twice as long where labels are many, each longer than the one before; where there
+is no time for that, there are no rounds. Where labels are few, what images teach without them
+(`vision/pretext.py`) comes first.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# Up to so many labels, which way up images are teaches a network more than it costs.
-LABELS_FOR_TURNS = 500
+# Up to so many labels, which way up images are teaches a network more than it costs, and several rounds
+# do more than one long one; with thousands it is the other way around (measured with 250 and 4,000).
+FEW_LABELS = LABELS_FOR_TURNS = 500
 # Turns have this share of all, and not more than so many passes over the unlabeled images.
 TURNS_SHARE, MOST_PASSES_TURNS = 0.35, 25
 # How often labels only goes through the labels before it has learned what they teach.
@@ -23,8 +24,10 @@ EPOCHS_OF_LABELS = 160
 # Fewer images than these teach a network little; on a small set, so many passes over all of its images.
 SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
-# What labels only may take of all: there must be time left for a round that is longer.
-LARGEST_FIRST = 0.4
+# Where labels are not few, a round is so many times as long as labels only.
+LONGER = 2.0
+# What labels only may take of all: there must be time left for such a round.
+LARGEST_FIRST = 1 / (1 + LONGER)
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
 GROWTH = 1.4
@@ -63,7 +66,8 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool) -> Divisi
     if left < PAYS_FROM * useful:
         return Division((left / passes,), before / passes)
     first = min(useful, LARGEST_FIRST * left)
-    shortest = max(min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
+    longer = 1.0 if labels <= FEW_LABELS else LONGER
+    shortest = max(min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), longer * first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
     rounds = max((r for r in range(1, most + 1) if _growing(left - first, r)[0] >= shortest), default=1)
     return Division(tuple(part / passes for part in (first, *_growing(left - first, rounds))), before / passes)
