@@ -112,7 +112,7 @@ def train(
 
     The network is the one that `fit` would choose for this time, the same for all methods, unless one is given.
     """
-    config = replace(OURS if method == "ours" else PLAIN, network=network or WIDTHS[0])
+    config = replace(OURS if method == "ours" else PLAIN, network=network or next(iter(WIDTHS)))
     if len(given) < LABELS_FOR_PIECES:
         config = replace(config, accumulate=1)
     kind = FineTuningImageLearner if method == "fine-tuned" else ImageLearner

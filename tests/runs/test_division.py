@@ -92,6 +92,7 @@ def test_turns_come_before_labels_and_take_no_more_than_they_teach():
     assert short.rounds == divide((1 - TURNS_SHARE) * 1e6, 250, 50_000, turns=False).rounds
 
 
-@pytest.mark.parametrize(("longest", "network"), [(0.5, "compact"), (0.7, "compact-48")])
+@pytest.mark.parametrize(("longest", "network"), [(0.5, "compact"), (0.7, "compact-48"), (0.9, "compact-48")])
 def test_the_longest_training_decides_on_the_width(longest, network):
     assert network_for(Division((1 - longest, longest)), 600_000) == network
+    assert network_for(Division((1 - longest, longest)), 2_400_000) == "compact-64"

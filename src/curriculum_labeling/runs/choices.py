@@ -205,7 +205,7 @@ def _network(options: FitOptions, resolution: int, machine: Machine, reasons: di
 
 def _wide_enough(options: FitOptions, network: str, budget: budgets.Budget, reasons: dict[str, str]) -> str:
     """The network, or a wider one where a small budget has trainings that are long enough for it."""
-    if options.network != "auto" or network != WIDTHS[0] or not budget.small or budget.images is None:
+    if options.network != "auto" or network not in WIDTHS or not budget.small or budget.images is None:
         return network
     chosen = network_for(budget.division, budget.images)
     if chosen != network:

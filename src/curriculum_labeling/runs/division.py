@@ -31,9 +31,8 @@ LARGEST_FIRST = 1 / (1 + LONGER)
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
 GROWTH = 1.4
-# From so many images in a training on, a network half as wide again, which sees half as many, is no worse.
-WIDER_FROM = 400_000
-WIDTHS = ("compact", "compact-48")
+# From so many images in a training on, a wider network, which sees fewer in the same time, is no worse.
+WIDTHS = {"compact": 0, "compact-48": 400_000, "compact-64": 1_200_000}
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 1.3 images; rounds may score for this share of all.
 SCORING, LARGEST_SCORING = 1.3, 0.25
@@ -80,7 +79,8 @@ def useful_to_labels_only(labels: int, images: int) -> float:
 
 def network_for(division: Division, passes: float) -> str:
     """The compact network that is wide enough for the longest training, of passes that the narrower one would have."""
-    return WIDTHS[max(division.weights) * passes >= WIDER_FROM]
+    longest = max(division.weights) * passes
+    return [name for name, least in WIDTHS.items() if longest >= least][-1]
 
 
 def divide_equally(rounds: int, *, turns: bool = False) -> Division:
