@@ -41,8 +41,8 @@ INTRODUCTION = (
     "after so many minutes of two cores: whole process, scoring included. Time is processor time of one "
     "thread, so that other work on the machine does not count; two cores do in a minute what one does in 1.6 "
     "([peak.md](peak.md)), so 30 minutes are 48 of one thread. Trained in bf16, scored in fp32. "
-    "Same network (compact, or compact-48 where the longest "
-    "training of *ours* would see 400,000 images or more), optimizer (Muon), augmentation (light) and batch size for "
+    "Same network (compact; compact-48 where the longest training of *ours* would see 400,000 images or more, "
+    "compact-64 from 1.2 million on), optimizer (Muon), augmentation (light) and batch size for "
     "all methods; choices were made on validation rows of the training images (`docs/log.md`), but for one: from which "
     "time on there are rounds (1.25 times what labels only can use) was set after an earlier table with 4,000 labels "
     "was seen. *Ours* is what `curriculum fit` does with a small "
@@ -50,10 +50,10 @@ INTRODUCTION = (
     "gets what it can use, then growing rounds, each from the start, the same share of every predicted class, a "
     "quarter of every batch from the labels. The others have equal trainings: five rounds, as "
     "in the paper. The last round counts, whatever it is. *All 50,000 labels* is one training with every training "
-    "image labeled, the same in every table (width 48 at 15 minutes, where 250 labels have the narrower network): what "
-    "a network can reach in the time if labels are no matter.",
+    "image labeled, the same in every table: what a network can reach in the time if labels are no matter.",
     "",
-    "Few cells have been run so far, one seed each; an empty one was not run. Labels only is one training, planned "
+    "Few cells have been run so far, one seed each; what is not there was not run. Cells from before trainings were in "
+    "bf16 are gone from this page; their numbers are in the log. Labels only is one training, planned "
     "by a pace taken before it; what it really took is in the column *spent*.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",

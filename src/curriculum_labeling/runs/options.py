@@ -25,8 +25,8 @@ class FitOptions:
         network from scratch, as the paper does. "auto" takes a backbone that is installed, for photos above 64 pixels
         on a machine without accelerator.
     network : str
-        Network trained from scratch: compact (compact-48 is wider), wrn-28-2 (any depth and width), cnn-13, resnet-18
-        or resnet-50.
+        Network trained from scratch: compact (compact-48 and compact-64 are wider), wrn-28-2 (any depth and width),
+        cnn-13, resnet-18 or resnet-50.
     resolution : int
         Side of the square that images are resized to, in pixels.
     augmentation : {"auto", "none", "moderate", "light", "heavy"}
