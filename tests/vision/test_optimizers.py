@@ -101,3 +101,18 @@ def test_weight_decay_keeps_convolutions_from_growing(decay, longer):
         optimizer.step()
     # Random steps of length 0.05 √4 add up to 0.1 √3000 = 5.5; against decay they end near √4.
     assert (float(convolution.weight.detach().norm()) > 4) == longer
+
+
+def test_directions_in_bf16_are_nearly_those_in_fp32():
+    weights = {}
+    for bf16 in (False, True):
+        torch.manual_seed(0)
+        weight = torch.nn.Parameter(torch.zeros(16, 8, 3, 3))
+        optimizer = build_optimizer("muon", [{"params": [weight], "weight_decay": 0.0}], **SGD_PART, bf16=bf16)
+        optimizer.param_groups[0]["lr"] = 1.0
+        weight.grad = torch.randn_like(weight)
+        optimizer.step()
+        weights[bf16] = weight.detach()
+    apart = (weights[True] - weights[False]).norm() / weights[False].norm()
+    assert weights[True].dtype is torch.float32
+    assert 0 < apart < 0.05
