@@ -52,7 +52,7 @@ def _fastest(device: torch.device) -> Precision:
 
 @cache
 def cpu_has_bf16() -> bool:
-    """Whether this CPU multiplies bf16 numbers: training then takes little more than half the time."""
+    """Whether this CPU multiplies bf16 numbers: training then takes about two thirds of the time."""
     tests = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
     return any(test() for test in tests if test is not None)
 
