@@ -41,7 +41,8 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
     assert rounds == sorted(rounds)
     if division.rounds > 1:
         shortest = min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * (labels + unlabeled))
-        assert rounds[0] * passes >= max(first * passes, shortest) * (1 - 1e-9)
+        longer = 1 if labels <= FEW_LABELS else LONGER
+        assert rounds[0] * passes >= max(longer * first * passes, shortest) * (1 - 1e-9)
         assert division.rounds * SCORING * unlabeled <= LARGEST_SCORING * passes
 
 
