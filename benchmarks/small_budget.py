@@ -29,7 +29,7 @@ from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
 from curriculum_labeling.runs.choices import LABELS_FOR_PIECES, PIECES
 from curriculum_labeling.runs.clock import SCORING_SPEEDUP
-from curriculum_labeling.runs.division import LABELS_FOR_TURNS, WIDTHS, Division, divide, divide_equally, network_for
+from curriculum_labeling.runs.division import LABELS_FOR_TURNS, WIDTHS, Division, divide_equally, divide_widely
 from curriculum_labeling.runs.settings import BATCH, LABELED_SHARE
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
@@ -119,7 +119,7 @@ def train(
     learner = kind(images, config, device="cpu", preprocess_rows=np.concatenate([given.rows, unlabeled]))
     pace = images_per_cpu_second(learner, given)
     pacing, division = plan(method, seconds * pace, len(given), len(unlabeled))
-    chosen = network or network_for(plan("ours", seconds * pace, len(given), len(unlabeled))[1], seconds * pace)
+    chosen = network or ours(seconds * pace, len(given), len(unlabeled))[1]
     if chosen != config.network:
         config = learner.config = replace(config, network=chosen)
         pace = images_per_cpu_second(learner, given)
@@ -178,7 +178,7 @@ def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacin
     if method == "labels only":
         return None, Division((1.0,))
     if method == "ours":
-        division = divide(passes, labels, unlabeled, turns=labels <= LABELS_FOR_TURNS)
+        division, _ = ours(passes, labels, unlabeled)
         return PercentilePacing.by(division.step, balance="per-class") if division.rounds else None, division
     pacings: dict[str, Pacing] = {
         "all rows": ThresholdPacing(0.0),
@@ -187,6 +187,11 @@ def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacin
     }
     pacing = pacings.get(method, PercentilePacing())
     return pacing, divide_equally(pacing.rounds)
+
+
+def ours(passes: float, labels: int, unlabeled: int) -> tuple[Division, str]:
+    """How `fit` would divide so many passes of the narrow network, and the network it would take for them."""
+    return divide_widely(passes, labels, unlabeled, turns=labels <= LABELS_FOR_TURNS)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -17,9 +17,11 @@ from curriculum_labeling.runs.division import (
     SCORING,
     SHORTEST_ROUND,
     TURNS_SHARE,
+    WIDTHS,
     Division,
     divide,
     divide_equally,
+    divide_widely,
     network_for,
     useful_to_labels_only,
 )
@@ -54,11 +56,12 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
     assert many.weights == pytest.approx((1 / 3, 2 / 3))
 
 
-def test_rounds_of_many_labels_are_twice_as_long_as_labels_only():
-    division = divide(4e6, 4000, 46_000, turns=False)
-    assert division.rounds == 2
-    assert division.weights[1] >= LONGER * division.weights[0]
-    assert divide(4e6, FEW_LABELS, 46_000, turns=False).rounds > 2
+def test_many_labels_have_a_second_round_only_where_both_are_long():
+    long, longer = (divide(passes, 4000, 46_000, turns=False) for passes in (6.6e6, 13e6))
+    assert long.rounds == 1
+    assert longer.rounds == 2
+    assert longer.weights[1] >= LONGER * longer.weights[0]
+    assert divide(6.6e6, FEW_LABELS, 46_000, turns=False).rounds > 2
 
 
 def test_many_labels_and_little_time_leave_no_rounds():
@@ -91,6 +94,22 @@ def test_turns_come_before_labels_and_take_no_more_than_they_teach():
     assert short.turns == pytest.approx(TURNS_SHARE)
     assert long.turns * 1e7 == pytest.approx(MOST_PASSES_TURNS * 50_000)
     assert short.rounds == divide((1 - TURNS_SHARE) * 1e6, 250, 50_000, turns=False).rounds
+
+
+@given(passes=st.floats(1, 1e8), labels=st.integers(1, 10**5), unlabeled=st.integers(0, 10**6), turns=st.booleans())
+def test_a_wide_network_has_rounds_of_as_many_images_as_a_narrow_one_would_need(passes, labels, unlabeled, turns):
+    division, network = divide_widely(passes, labels, unlabeled, turns=turns)
+    cost, least = WIDTHS[network]
+    assert max(division.weights) * passes >= least
+    if division.rounds > 1:
+        shortest = min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * (labels + unlabeled))
+        assert division.weights[1] * passes / cost >= shortest * (1 - 1e-9)
+
+
+def test_an_hour_with_few_labels_has_fewer_rounds_of_a_wider_network():
+    division, network = divide_widely(6.6e6, 250, 49_750, turns=True)
+    assert network == "compact-64"
+    assert 1 < division.rounds < divide(6.6e6, 250, 49_750, turns=True).rounds
 
 
 @pytest.mark.parametrize(("longest", "network"), [(0.5, "compact"), (0.7, "compact-48"), (0.9, "compact-48")])

@@ -13,6 +13,8 @@ from curriculum_labeling.runs.division import (
     Division,
     divide,
     divide_equally,
+    divide_widely,
+    network_for,
     useful_to_labels_only,
 )
 from curriculum_labeling.runs.options import FitOptions
@@ -52,12 +54,12 @@ class Images:
 
 @dataclass(frozen=True)
 class Budget:
-    """The time of a run, where it has one, whether it is small, its trainings, and what all of them see."""
+    """The time of a run, where it has one, whether it is small, its trainings, and a network to widen to."""
 
     minutes: float | None
     small: bool
     division: Division
-    images: float | None = None
+    network: str | None = None
 
 
 def of_features(options: FitOptions) -> Budget:
@@ -66,9 +68,18 @@ def of_features(options: FitOptions) -> Budget:
 
 
 def choose_budget(
-    options: FitOptions, images: Images, pace: Callable[[], float], reasons: dict[str, str], accelerated: bool
+    options: FitOptions,
+    images: Images,
+    pace: Callable[[], float],
+    reasons: dict[str, str],
+    *,
+    accelerated: bool,
+    compact: bool,
 ) -> Budget:
-    """The budget of networks; `pace`, in images a second, is asked only where there is a time."""
+    """The budget of networks; `pace`, in images a second, is asked only where there is a time.
+
+    `compact` says that the network is the narrowest compact one and may become a wider one.
+    """
     if options.passes is not None:
         total, why = options.passes * images.all * (PAPER_ROUNDS + 1), "at this many passes"
         small = _small(options, total, why, images.folds, reasons)
@@ -81,14 +92,20 @@ def choose_budget(
     total, why = _affordable(minutes, rate, images)
     small = _small(options, total, why, images.folds, reasons)
     turns = _turns(options, images, small, reasons)
+    network: str | None = None
     if small and options.percentiles is None and options.step is None:
-        division = divide(total, images.labeled, images.unlabeled, turns=turns)
+        counts = (total, images.labeled, images.unlabeled)
+        if compact:
+            division, network = divide_widely(*counts, turns=turns)
+        else:
+            division = divide(*counts, turns=turns)
         useful = minutes * useful_to_labels_only(images.labeled, images.all) / total
         reasons["rounds"] = _why_so_many(division, useful, images.folds)
     else:
         division = _equal(options, turns=turns)
+        network = network_for(division, total) if small and compact else None
     _check_time(minutes, rate, images, division)
-    return Budget(minutes, small, division, total)
+    return Budget(minutes, small, division, network)
 
 
 def _affordable(minutes: float, rate: float, images: Images) -> tuple[float, str]:

@@ -14,7 +14,7 @@ from PIL import Image
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import Balance, PercentilePacing
 from curriculum_labeling.runs import budgets
-from curriculum_labeling.runs.division import WIDTHS, Division, network_for
+from curriculum_labeling.runs.division import WIDTHS, Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 from curriculum_labeling.vision.networks import build_network
@@ -90,8 +90,17 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
     else:
         found = budgets.Images(len(listing), int((listing.labels >= 0).sum()), folds, flip)
         narrow = network
-        budget = budgets.choose_budget(options, found, lambda: pace(narrow, resolution), reasons, machine.accelerated)
-        network = _wide_enough(options, network, budget, reasons)
+        budget = budgets.choose_budget(
+            options,
+            found,
+            lambda: pace(narrow, resolution),
+            reasons,
+            accelerated=machine.accelerated,
+            compact=options.network == "auto" and network == next(iter(WIDTHS)),
+        )
+        if budget.network not in (None, network):
+            network = budget.network
+            reasons["network"] = f"{reasons['network']}, and wider than usual: there is time for it"
     return Choices(
         backbone=backbone,
         network=network,
@@ -201,16 +210,6 @@ def _network(options: FitOptions, resolution: int, machine: Machine, reasons: di
         return "compact"
     reasons["network"] = "as in the paper" if resolution <= SMALL_PHOTO else "for photos"
     return "wrn-28-2" if resolution <= SMALL_PHOTO else "resnet-18"
-
-
-def _wide_enough(options: FitOptions, network: str, budget: budgets.Budget, reasons: dict[str, str]) -> str:
-    """The network, or a wider one where a small budget has trainings that are long enough for it."""
-    if options.network != "auto" or network not in WIDTHS or not budget.small or budget.images is None:
-        return network
-    chosen = network_for(budget.division, budget.images)
-    if chosen != network:
-        reasons["network"] = f"{reasons['network']}, and wider than usual: there is time for it"
-    return chosen
 
 
 def _check_network(network: str, classes: int, resolution: int) -> None:

@@ -24,15 +24,17 @@ EPOCHS_OF_LABELS = 160
 # Fewer images than these teach a network little; on a small set, so many passes over all of its images.
 SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
-# Where labels are not few, a round is so many times as long as labels only.
-LONGER = 2.0
-# What labels only may take of all: there must be time left for such a round.
-LARGEST_FIRST = 1 / (1 + LONGER)
+# Where labels are not few, what counts is how long the last round is, not how good the labels before it
+# became: there is more than one round only where each can be so many times as long as labels only.
+LONGER = 5.0
+# What labels only may take of all: there must be time left for a round twice as long.
+LARGEST_FIRST = 1 / 3
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
 GROWTH = 1.4
-# From so many images in a training on, a wider network, which sees fewer in the same time, is no worse.
-WIDTHS = {"compact": 0, "compact-48": 400_000, "compact-64": 1_200_000}
+# The compact networks, each twice as slow as the one before or nearly so (docs/results/peak.md): how long an image
+# takes, and from how many images of the narrow one in a training on it is no worse in the same time.
+WIDTHS = {"compact": (1.0, 0), "compact-48": (1.7, 400_000), "compact-64": (2.7, 1_200_000)}
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 1.3 images; rounds may score for this share of all.
 SCORING, LARGEST_SCORING = 1.3, 0.25
@@ -56,31 +58,43 @@ class Division:
         return math.ceil(1000 / self.rounds) / 10
 
 
-def divide(passes: float, labels: int, unlabeled: int, *, turns: bool) -> Division:
-    """Divide so many image passes, with so many labels, and unlabeled images that every round scores."""
+def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: float = 1.0) -> Division:
+    """Divide so many image passes, with so many labels, and unlabeled images that every round scores.
+
+    `cost` is how many of these passes one image takes, where the network is a wider one than passes are counted for.
+    """
     images = labels + unlabeled
     before = min(TURNS_SHARE * passes, MOST_PASSES_TURNS * unlabeled) if turns else 0.0
     left = passes - before
-    useful = useful_to_labels_only(labels, images)
+    useful = useful_to_labels_only(labels, images, cost)
     if left < PAYS_FROM * useful:
         return Division((left / passes,), before / passes)
     first = min(useful, LARGEST_FIRST * left)
     longer = 1.0 if labels <= FEW_LABELS else LONGER
-    shortest = max(min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), longer * first)
+    shortest = max(cost * min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), longer * first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
     rounds = max((r for r in range(1, most + 1) if _growing(left - first, r)[0] >= shortest), default=1)
     return Division(tuple(part / passes for part in (first, *_growing(left - first, rounds))), before / passes)
 
 
-def useful_to_labels_only(labels: int, images: int) -> float:
-    """How many image passes labels only can use, with so many labels among so many images."""
-    return max(min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
+def divide_widely(passes: float, labels: int, unlabeled: int, *, turns: bool) -> tuple[Division, str]:
+    """Divide passes of the narrowest compact network for the widest one that they are enough for, and name it."""
+    for name, (cost, _) in reversed(WIDTHS.items()):
+        division = divide(passes, labels, unlabeled, turns=turns, cost=cost)
+        if network_for(division, passes) == name:
+            break
+    return division, name
 
 
 def network_for(division: Division, passes: float) -> str:
-    """The compact network that is wide enough for the longest training, of passes that the narrower one would have."""
+    """The compact network that is wide enough for the longest training, of passes that the narrowest one would have."""
     longest = max(division.weights) * passes
-    return [name for name, least in WIDTHS.items() if longest >= least][-1]
+    return [name for name, (_, least) in WIDTHS.items() if longest >= least][-1]
+
+
+def useful_to_labels_only(labels: int, images: int, cost: float = 1.0) -> float:
+    """How many image passes labels only can use, with so many labels among so many images."""
+    return max(cost * min(SHORTEST_FIRST, FEWEST_PASSES_FIRST * images), EPOCHS_OF_LABELS * labels)
 
 
 def divide_equally(rounds: int, *, turns: bool = False) -> Division:
