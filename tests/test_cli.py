@@ -89,7 +89,8 @@ def test_a_run_leaves_everything_it_promises(finished):
 
 
 def test_a_time_without_rounds_delivers_labels_only(photos, monkeypatch, capsys):
-    monkeypatch.setattr(budgets, "divide", lambda *_, turns: Division((0.65,), 0.35) if turns else Division((1.0,)))
+    only = {True: Division((0.65,), 0.35), False: Division((1.0,))}
+    monkeypatch.setattr(budgets, "divide_widely", lambda *_, turns: (only[turns], "compact"))
     assert main(fit(photos, "--minutes", "1", "--threads", "1")) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "labels only, no rounds" in said
@@ -207,11 +208,14 @@ def test_bad_input_is_one_sentence(photos, tmp_path, capsys):
     assert "needs LABELED and UNLABELED" in refused(capsys, "fit", str(photos))
     assert "--corrections must come with --continue" in refused(capsys, *fit(photos, "--corrections", "x.csv"))
     assert "--device must be" in refused(capsys, *fit(photos, "--device", "tpux"))
+    assert "--device must be one that" in refused(capsys, *fit(photos, "--device", "cuda:99"))
+    assert "--truth must be a CSV file" in refused(capsys, *fit(photos, "--truth", str(photos / "none.csv")))
     assert "--network must be one of" in refused(capsys, *fit(photos, "--network", "resnet-99"))
     assert "features" in refused(capsys, *fit(photos, "--features", "nonsense"))
     assert "RUN must be" in refused(capsys, "resume", str(tmp_path / "none"))
     assert "RUN must be" in refused(capsys, "report", str(photos))
     assert "needs image files" in refused(capsys, "predict", str(photos))
+    assert "RUN must be" in refused(capsys, "predict", str(tmp_path / "none"), str(tmp_path / "none.png"))
     assert not (photos / "run").exists()
 
 

@@ -63,9 +63,12 @@ def fit(
         A YAML file with any of these options; what is given on the command line comes first.
     """
     started = time.monotonic()  # a time budget counts from here, before the slow imports
-    from curriculum_labeling.runs.sources import check_sources
+    from curriculum_labeling.runs.directory import check_out
+    from curriculum_labeling.runs.sources import check_sources, check_truth
 
     check_sources(labeled, unlabeled, continue_, corrections)
+    check_truth(options.truth)
+    check_out(out, force=force)
     from curriculum_labeling.commands import run_fit
 
     return run_fit(
@@ -111,6 +114,13 @@ def predict(run: Path, /, *images: Path, out: Path | None = None, features: str 
     features
         Only for a model on features of your own code: package.module:function, which a model folder cannot bring.
     """
+    if not images:
+        raise ValueError("curriculum predict needs image files or folders, got none; name them after the run.")
+    if not (run / "model").is_dir() and not (run / "model.json").is_file():  # a model needs no run around it
+        _check_run(run)
+    missing = [path for path in images if not path.exists()]
+    if missing:
+        raise ValueError(f"IMAGES must be files or folders, got {missing[0]}, which is not there.")
     from curriculum_labeling.commands import run_predict
 
     return run_predict(Console(), run, images, out, features)

@@ -99,11 +99,6 @@ def run_predict(
     console: Console, folder: Path, images: tuple[Path, ...], out: Path | None, features: str | None
 ) -> int:
     """`curriculum predict`."""
-    if not images:
-        raise ValueError("curriculum predict needs image files or folders, got none; name them after the run.")
-    missing = [path for path in images if not path.exists()]
-    if missing:
-        raise ValueError(f"IMAGES must be files or folders, got {missing[0]}, which is not there.")
     found = predict_files(delivered(folder, features), _files(images))
     if out is not None:
         count, unreadable = write_predictions(out, found)

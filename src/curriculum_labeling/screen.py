@@ -28,6 +28,8 @@ def duration(seconds: float) -> str:
 def show_plan(console: Console, job: Job, seconds: float | None) -> None:
     """What was chosen, why, and how long it will take, before anything starts."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for _ in range(3):
+        table.add_column(overflow="fold")  # a command to copy must be whole
     labeled = int((job.listing.labels >= 0).sum())
     table.add_row(
         "images",
@@ -126,7 +128,7 @@ def _left(stage: Stage) -> str:
         parts.append(f"{duration(stage.seconds_left)} left in this stage")
     if stage.run_seconds_left is not None:
         # A stage that was planned by another pace may need more than was left for all of them.
-        parts.append(f"{duration(max(stage.run_seconds_left, stage.seconds_left or 0))} in all")
+        parts.append(f"{duration(max(stage.run_seconds_left, stage.seconds_left or 0))} left in the run")
     return ", ".join(parts)
 
 

@@ -10,8 +10,8 @@ def test_strips_hold_each_image_once_and_in_order(finished_run):
         most, least, flipped = (strip.shots for strip in group.strips)
         rows = [shot.row for shot in (*most, *least, *flipped)]
         assert len(rows) == len(set(rows))
-        assert [s.confidence for s in most] == sorted((s.confidence for s in most), reverse=True)
-        assert [s.confidence for s in least] == sorted(s.confidence for s in least)
+        assert [s.sure for s in most] == sorted((s.sure for s in most), reverse=True)
+        assert [s.sure for s in least] == sorted(s.sure for s in least)
         assert all(len(shot.history) > 1 for shot in flipped)
         assert {shot.class_number for shot in (*most, *least, *flipped)} <= {group.number}
 

@@ -61,6 +61,14 @@ def test_every_section_is_there_once(run):
     assert len(page.ids) == len(set(page.ids))
 
 
+def test_every_kind_of_picture_can_be_asked_for(run):
+    page = write_report(run).read_text(encoding="utf-8")
+    shown = set(re.findall(r'data-kind="([^"]+)"', page)) - {"foreign"}  # outside of the gallery
+    choices = page.partition('<select name="kind">')[2].partition("</select>")[0]
+    assert len(shown) == 3
+    assert shown == set(re.findall("<option>([^<]+)</option>", choices))
+
+
 def test_nothing_is_loaded_from_elsewhere(run):
     page = read(run)
     assert page.tags.count("script") == 1

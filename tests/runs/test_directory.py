@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from curriculum_labeling.runs.directory import CHECK, CONFIG, LOCK, OUTCOME, Run, RunError, create_run, open_run
+from curriculum_labeling.runs.directory import (
+    CHECK,
+    CONFIG,
+    LOCK,
+    OUTCOME,
+    Run,
+    RunError,
+    check_out,
+    create_run,
+    open_run,
+)
 
 
 def made(folder, **options):
@@ -42,6 +52,24 @@ def test_an_existing_run_is_not_overwritten(tmp_path):
         made(tmp_path)
     made(tmp_path, force=True)
     assert [path.name for path in tmp_path.iterdir()] == [LOCK]
+
+
+def test_what_is_there_is_refused_before_anything_is_begun(tmp_path):
+    check_out(tmp_path / "new", force=False)
+    assert not (tmp_path / "new").exists()
+    run = made(tmp_path / "run")
+    check_out(run.folder, force=False)
+    run.write(CONFIG, {"format": 1})
+    run.write(CHECK, {})
+    with pytest.raises(RunError, match=r"already holds an unfinished run"):
+        check_out(run.folder, force=False)
+    check_out(run.folder, force=True)
+    assert run.has(CHECK)
+    with run.locked(), pytest.raises(RunError, match=r"in use by another process"):
+        check_out(run.folder, force=True)
+    for taken in (tmp_path, run / CONFIG):
+        with pytest.raises(RunError, match=r"--out must be"):
+            check_out(taken, force=True)
 
 
 def test_a_folder_with_other_files_is_never_replaced(tmp_path):

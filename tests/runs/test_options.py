@@ -32,6 +32,11 @@ def test_a_balance_of_the_user_comes_before_ours():
         ({"balance": "labelled"}, r"--balance must be one of auto, none, .*got labelled; did you mean labeled\?"),
         ({"step": 0}, r"--step must be above 0 and at most 100 percent, got 0"),
         ({"percentiles": (120,)}, r"--percentiles must be numbers from 0 to 100"),
+        ({"percentiles": (20, 40)}, r"--percentiles must not rise .*got 20 40; perhaps 40 20\.$"),
+        (
+            {"percentiles": (50, 0), "step": 20},
+            r"--step and --percentiles must not both be given, got 20 and 50 0",
+        ),
         ({"percentiles": ()}, r"--percentiles must be one or more numbers from 0 to 100, got none"),
         ({"validation": "1"}, r"--validation must be .*got 1; --validation 5 is usual"),
         ({"validation": "some"}, r"--validation must be .*got some"),

@@ -75,10 +75,10 @@ def test_reasons_say_what_is_known_of_a_row():
     found = suggested(scores, 5, flips=[0, 3, 1, 0, 2], foreign=[False, False, True, False, False])
     assert {one.row: one.reason for one in found} == {
         0: "between glass and plastic (0.41 to 0.39)",
-        1: "flipped 3 times",
-        2: "unlike anything labeled, flipped once",
+        1: "changed class 3 times",
+        2: "unlike anything labeled, changed class once",
         3: "probably glass (0.96), among the least certain",
-        4: "between glass and metal (0.50 to 0.30), flipped 2 times",
+        4: "between glass and metal (0.50 to 0.30), changed class 2 times",
     }
 
 

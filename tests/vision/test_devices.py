@@ -11,6 +11,20 @@ from tests.vision.small import colors, labels_of, same_weights, settings
 CPU = torch.device("cpu")
 
 
+@pytest.mark.parametrize(("device", "there"), [("cuda", 0), ("cuda:1", 1), ("mps", 0)])
+def test_a_device_that_is_not_there_is_refused(device, there, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: there)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=f"device must be one that this machine has, got '{device}'; use 'cpu'"):
+        devices.choose_device(device)
+
+
+def test_a_device_that_is_there_is_taken(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert devices.choose_device("cuda:1") == torch.device("cuda", 1)
+    assert devices.choose_device("cpu") == CPU
+
+
 @pytest.mark.parametrize(("has", "dtype"), [(True, torch.bfloat16), (False, None)])
 def test_a_cpu_computes_in_bf16_where_it_has_instructions_for_it(has, dtype, monkeypatch):
     monkeypatch.setattr(devices, "cpu_has_bf16", lambda: has)

@@ -72,9 +72,9 @@ def moves_figure(rounds: Sequence[RoundRecord]) -> Markup:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{abs(y):,.0f}"))
         axes.yaxis.set_major_locator(MaxNLocator(6, integer=True))
         spoken = "; ".join(
-            f"round {one.number}: {one.entered} entered, {one.left} left, {one.flipped} flipped" for one in shown
+            f"round {one.number}: {one.entered} entered, {one.left} left, {one.flipped} relabeled" for one in shown
         )
-        return inline(figure, "moves", f"Images that entered, left and flipped per round. {spoken}")
+        return inline(figure, "moves", f"Images that entered, left and were relabeled per round. {spoken}")
 
 
 def confidence_figure(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from curriculum_labeling.labels import IntArray
+from curriculum_labeling.labels import FloatArray, IntArray
 from curriculum_labeling.report.ledger import NEVER, Ledger, Suggestion
 from curriculum_labeling.report.read import Run
 
@@ -17,6 +17,7 @@ MOST_PER_STRIP = 8
 ODD = 12
 SAMPLE = 40
 SUGGESTED = 24
+KINDS = ("most confident", "least confident", "predicted as another class before")
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Twins:
 def class_galleries(run: Run, ledger: Ledger) -> tuple[ClassGallery, ...]:
     """The most and least confident images of every class, and those that changed their class from round to round."""
     each = max(1, min(MOST_PER_STRIP, BUDGET // (3 * len(run.classes))))
-    order = np.lexsort((-ledger.confidence, ledger.labels))  # once: a pass per class would be classes × images
+    order = np.lexsort((-_sure(ledger), ledger.labels))  # once: a pass per class would be classes × images
     by_class = np.split(order, np.cumsum(np.bincount(ledger.labels, minlength=len(run.classes)))[:-1])
     return tuple(
         ClassGallery(
@@ -93,14 +94,19 @@ def class_galleries(run: Run, ledger: Ledger) -> tuple[ClassGallery, ...]:
     )
 
 
+def _sure(ledger: Ledger) -> FloatArray:
+    """What to believe of every line, as a shot shows it."""
+    return np.where(np.isnan(ledger.probability), ledger.confidence, ledger.probability)
+
+
 def _strips(run: Run, ledger: Ledger, lines: IntArray, each: int) -> tuple[Strip, ...]:
     """The three strips of a class from its lines, most confident first; a small class shows no image twice."""
     most, rest = lines[:each], lines[each:]
     changed = rest[ledger.flips[rest] > 0]
     changed = changed[np.argsort(-ledger.flips[changed], kind="stable")][:each]
-    least = np.setdiff1d(rest, changed, assume_unique=True)
-    least = least[np.argsort(ledger.confidence[least], kind="stable")][:each]
-    chosen = (("most confident", most), ("least confident", least), ("predicted as another class before", changed))
+    least = rest[~np.isin(rest, changed)]
+    least = least[::-1][:each]
+    chosen = zip(KINDS, (most, least, changed), strict=True)
     return tuple(Strip(kind, tuple(shot_of(run, ledger, int(line)) for line in some)) for kind, some in chosen)
 
 
@@ -126,7 +132,7 @@ def twins(run: Run, ledger: Ledger) -> tuple[int, tuple[Twins, ...]]:
 
 def sample_shots(run: Run, ledger: Ledger) -> tuple[Shot, ...]:
     """Lines spread evenly over the ranks of confidence, most confident first."""
-    order = np.argsort(-ledger.confidence, kind="stable")
+    order = np.argsort(-_sure(ledger), kind="stable")
     places = np.unique(np.linspace(0, len(order) - 1, min(SAMPLE, len(order))).astype(np.int64))
     return tuple(shot_of(run, ledger, int(line)) for line in order[places])
 

@@ -89,7 +89,8 @@ def _pictures(run: Run) -> dict[str, Any]:
     pixels = open_pixels(run.rows)
     sprite = draw_sprite(pixels, wanted)
     rounds = sorted({shot.first_round for shot in shots if shot.accepted})
-    return shown | {"suggested": suggested, "sprite": sprite, "shot_count": len(shots), "shot_rounds": rounds}
+    shown |= {"suggested": suggested, "sprite": sprite, "shot_count": len(shots), "shot_rounds": rounds}
+    return shown | {"kinds": galleries.KINDS}
 
 
 def _policy(script: str) -> str:

@@ -91,11 +91,7 @@ def create_run(folder: Path, *, force: bool = False) -> Iterator[Run]:
     anything else that is written, and what is there is judged under it: of two processes that begin
     at once, one is told so.
     """
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"--out must be a folder, got {folder}, which is a file.")
-    names = os.listdir(folder) if folder.is_dir() else []
-    if names and LOCK not in names:
-        raise _other_files(folder)
+    _check_folder(folder)
     run = Run(folder)
     with _told_if_not_writable(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,15 +104,35 @@ def create_run(folder: Path, *, force: bool = False) -> Iterator[Run]:
         yield run
 
 
+def check_out(folder: Path, *, force: bool) -> None:
+    """Refuse at once what `create_run` would refuse after everything else is known; nothing is written."""
+    _check_folder(folder)
+    run = Run(folder)
+    if run.has(LOCK):
+        with run.locked():
+            _check_room(run, force)
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"--out must be a folder, got {folder}, which is a file.")
+    names = os.listdir(folder) if folder.is_dir() else []
+    if names and LOCK not in names:
+        raise _other_files(folder)
+
+
 def _make_room(run: Run, force: bool) -> None:
     """Clear what may be cleared, and refuse the rest."""
+    _check_room(run, force)
+    _clear(run, folders=not _only_begun(run))
+
+
+def _check_room(run: Run, force: bool) -> None:
     if _only_begun(run):
-        _clear(run, folders=False)
-    elif not run.has(CONFIG):
+        return
+    if not run.has(CONFIG):
         raise _other_files(run.folder)
-    elif force:
-        _clear(run, folders=True)
-    else:
+    if not force:
         state = "a finished run" if run.finished else "an unfinished run"
         again = "" if run.finished else f" go on with `curriculum resume {run.folder}`,"
         raise RunError(f"{run.folder} already holds {state};{again} choose another --out, or replace it with --force.")

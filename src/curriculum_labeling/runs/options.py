@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -46,7 +47,7 @@ class FitOptions:
     minutes : float
         Time for the whole run. Training fills it; with features a run ends sooner if it can.
     passes : float
-        Instead of a time: how often each round goes through all images. The same result on any machine.
+        Instead of a time: how often each round goes through all images. The same work on any machine.
     step : float
         The curriculum's Δ: each round takes this many percent more of the unlabeled images. 20 as in the paper; a
         network with little time to learn in has as many rounds as that time is good for.
@@ -104,13 +105,28 @@ class FitOptions:
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"--seed must be from 0 to {2**32 - 1}, got {self.seed}.")
         check_choice("--balance", self.balance, ("auto", *BALANCES))
-        if self.percentiles == ():
-            raise ValueError("--percentiles must be one or more numbers from 0 to 100, got none.")
+        if self.percentiles is not None:
+            self._check_percentiles(self.percentiles)
         try:
             self.pacing(20.0, "none")
         except ValueError as error:
             raise ValueError(f"--{error}") from error
         self.held_out()
+
+    def _check_percentiles(self, percentiles: tuple[float, ...]) -> None:
+        said = " ".join(f"{p:g}" for p in percentiles)
+        if not percentiles:
+            raise ValueError("--percentiles must be one or more numbers from 0 to 100, got none.")
+        if self.step is not None:
+            raise ValueError(
+                f"--step and --percentiles must not both be given, got {self.step:g} and {said}; drop one."
+            )
+        if any(later > earlier for earlier, later in pairwise(percentiles)):
+            surest_first = " ".join(f"{p:g}" for p in sorted(percentiles, reverse=True))
+            raise ValueError(
+                f"--percentiles must not rise from round to round, since the surest come first, got {said}; "
+                f"perhaps {surest_first}."
+            )
 
     def pacing(self, step: float, balance: Balance) -> PercentilePacing:
         """The rounds these options ask for; `step` and `balance` hold where they leave it open."""

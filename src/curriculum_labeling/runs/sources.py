@@ -64,6 +64,12 @@ def list_sources(labeled: Path, unlabeled: Path) -> Listing:
     return list_pairs(sorted([*pairs, *((path, None) for path in free)], key=lambda pair: pair[0]))
 
 
+def check_truth(path: Path | None) -> None:
+    """Refuse a --truth that is no file."""
+    if path is not None and not path.is_file():
+        raise ValueError(f"--truth must be a CSV file (path,label), got {path}, where there is none.")
+
+
 def read_truth(path: Path | None, listing: Listing) -> IntArray | None:
     """The known class of each row where the user has a list of them, -1 elsewhere; never trained on."""
     if path is None:

@@ -41,6 +41,8 @@ def machine_of(options: FitOptions) -> Machine:
         device = choose_device(options.device)
     except RuntimeError as error:
         raise ValueError(f"--device must be auto, cpu, cuda or mps, got {options.device}.") from error
+    except ValueError as error:
+        raise ValueError(f"--{error}") from error
     return Machine(str(device), options.threads or os.cpu_count() or 1)
 
 

@@ -157,7 +157,7 @@ def _reason(scores: Scores, i: int, classes: Sequence[str], flips: int, foreign:
     if confidence - runner_up < DOUBT and first != second:
         reasons.append(f"between {first} and {second} ({confidence:.2f} to {runner_up:.2f})")
     if flips > 0:
-        reasons.append(f"flipped {'once' if flips == 1 else f'{flips} times'}")
+        reasons.append(f"changed class {'once' if flips == 1 else f'{flips} times'}")
     return ", ".join(reasons) or f"probably {first} ({confidence:.2f}), among the least certain"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
@@ -25,9 +26,13 @@ class Numbers:
 
 
 def choose_device(device: str | torch.device = "auto") -> torch.device:
-    """The given device, or the best there is."""
+    """The given device, where this machine has it, or the best there is."""
     if device != "auto":
-        return torch.device(device)
+        chosen = torch.device(device)
+        found = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+        if (chosen.index or 0) >= found.get(chosen.type, math.inf):
+            raise ValueError(f"device must be one that this machine has, got {str(device)!r}; use 'cpu' or 'auto'.")
+        return chosen
     if torch.cuda.is_available():
         return torch.device("cuda", torch.cuda.current_device())
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

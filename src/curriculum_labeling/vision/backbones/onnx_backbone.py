@@ -96,9 +96,9 @@ def open_onnx(
 ) -> OnnxBackbone:
     """The backbone in an ONNX file; what is not given here comes from the file, or is assumed."""
     path, name = Path(path), name or str(path)
-    onnxruntime: Any = require("onnxruntime", f"the backbone {name!r}", extra("export"))
     if not path.is_file():
         raise ValueError(f"backbone must be an ONNX file that exists, got {name!r}.")
+    onnxruntime: Any = require("onnxruntime", f"the backbone {name!r}", extra("export"))
     with open(path, "rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     check_one_file(path)
