@@ -23,8 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from curriculum_labeling import Labels
 from curriculum_labeling.data.images import Images
-from curriculum_labeling.runs.choices import PIECES
-from curriculum_labeling.runs.settings import BATCH
+from curriculum_labeling.runs.choices import BATCH, PIECES
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.devices import cpu_has_bf16
 from curriculum_labeling.vision.learner import ImageLearner

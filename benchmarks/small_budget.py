@@ -27,10 +27,10 @@ from curriculum_labeling.data import cifar10
 from curriculum_labeling.data.images import Images, join
 from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
-from curriculum_labeling.runs.choices import LABELS_FOR_PIECES, PIECES
+from curriculum_labeling.runs.choices import BATCH, LABELS_FOR_PIECES, PIECES, batch_for
 from curriculum_labeling.runs.clock import SCORING_SPEEDUP
 from curriculum_labeling.runs.division import LABELS_FOR_TURNS, WIDTHS, Division, divide_equally, divide_widely
-from curriculum_labeling.runs.settings import BATCH, LABELED_SHARE
+from curriculum_labeling.runs.settings import LABELED_SHARE, learning_rate_for
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
 from curriculum_labeling.vision.networks import Factory
@@ -93,10 +93,10 @@ class CpuClock:
         """Seconds so far."""
         return time.process_time() - self.start
 
-    def steps(self, share: float, rest: float, scored: int, pace: float) -> int:
+    def steps(self, share: float, rest: float, scored: int, pace: float, batch: int) -> int:
         """Steps of a training with this share, where `rest` is for those after it, and so many images are scored."""
         left = self.seconds - self.spent - scored / pace / SCORING_SPEEDUP
-        return max(1, int(left * share / (share + rest) * pace / BATCH))
+        return max(1, int(left * share / (share + rest) * pace / batch))
 
 
 def train(
@@ -120,17 +120,19 @@ def train(
     pace = images_per_cpu_second(learner, given)
     pacing, division = plan(method, seconds * pace, len(given), len(unlabeled))
     chosen = network or ours(seconds * pace, len(given), len(unlabeled))[1]
-    if chosen != config.network:
-        config = learner.config = replace(config, network=chosen)
+    batch = batch_for(chosen if isinstance(chosen, str) else None, len(given))
+    config = replace(config, network=chosen, batch_size=batch, learning_rate=learning_rate_for(batch))
+    if config != learner.config:
+        learner.config = config
         pace = images_per_cpu_second(learner, given)
     clock = CpuClock(seconds, time.process_time())
     weights, mirrored = division.weights, 2 * len(unlabeled)
     passes = 0
     if division.turns:
-        steps = clock.steps(division.turns, sum(weights), division.rounds * mirrored, pace)
+        steps = clock.steps(division.turns, sum(weights), division.rounds * mirrored, pace, batch)
         learner.config = replace(config, budget=Budget(steps=steps))
         learner.learn_turns(unlabeled, seed=seed)
-        passes += steps * BATCH
+        passes += steps * batch
 
     class Timed:
         """Gives the learner what its round may take."""
@@ -140,12 +142,12 @@ def train(
         def fit(self, labels: Labels, *, seed: int) -> ImageModel:
             nonlocal pace, passes
             after = weights[self.done + 1 :]
-            steps = clock.steps(weights[self.done], sum(after), len(after) * mirrored, pace)
+            steps = clock.steps(weights[self.done], sum(after), len(after) * mirrored, pace, batch)
             learner.config = replace(config, budget=Budget(steps=steps))
             began = time.process_time()
             model = learner.fit(labels, seed=seed)
-            pace = steps * BATCH / (time.process_time() - began)
-            passes += steps * BATCH
+            pace = steps * batch / (time.process_time() - began)
+            passes += steps * batch
             self.done += 1
             return model
 
@@ -170,7 +172,7 @@ def images_per_cpu_second(learner: ImageLearner, given: Labels) -> float:
         ImageLearner.fit(learner, given, seed=0)
         seconds.append(time.process_time() - began)
     learner.config, learner.fits = config, 0
-    return TIMED_STEPS * BATCH / (seconds[1] - seconds[0])
+    return TIMED_STEPS * config.batch_size / (seconds[1] - seconds[0])
 
 
 def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacing | None, Division]:

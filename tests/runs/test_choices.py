@@ -1,5 +1,7 @@
 """Defaults from the data and the machine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -8,7 +10,7 @@ from curriculum_labeling.data.listing import list_pairs
 from curriculum_labeling.runs import budgets, choices
 from curriculum_labeling.runs.choices import Machine
 from curriculum_labeling.runs.options import FitOptions
-from curriculum_labeling.runs.settings import training_config
+from curriculum_labeling.runs.settings import LARGE_LEARNING_RATE, LEARNING_RATE, steps_for, training_config
 
 CPU, GPU = Machine("cpu", 2), Machine("cuda", 8)
 
@@ -72,7 +74,7 @@ def test_digits_and_letters_are_not_mirrored(listing):
 def test_few_labels_are_folded_and_many_held_out(listing, monkeypatch):
     found = choose(FitOptions(), listing(), CPU)
     assert (found.folds, found.holdout) == (2, 0.0)
-    monkeypatch.setattr(choices, "FEW_LABELS", 5)
+    monkeypatch.setattr(choices, "ENOUGH_TO_HOLD_OUT", 5)
     found = choose(FitOptions(), listing(), CPU)
     assert (found.folds, found.holdout) == (0, 0.2)
     found = choose(FitOptions(validation="4"), listing(), CPU)
@@ -156,7 +158,7 @@ def test_the_machine_is_measured_only_where_a_network_has_a_time(listing):
 
 
 def test_most_labels_are_for_learning(listing, monkeypatch):
-    monkeypatch.setattr(choices, "FEW_LABELS", 5)
+    monkeypatch.setattr(choices, "ENOUGH_TO_HOLD_OUT", 5)
     monkeypatch.setattr(choices, "HELD_OUT_LABELS", 1)
     assert choose(FitOptions(), listing(), CPU).holdout == pytest.approx(1 / 12)
 
@@ -196,3 +198,16 @@ def test_long_trainings_have_a_wider_network(listing, monkeypatch):
     assert chosen(minutes=60, network="compact").network == "compact"
     assert chosen(passes=100).network == "compact"
     assert chosen(minutes=60, budget="large").network == "compact"
+
+
+def test_the_widest_network_has_larger_batches_and_steps_where_labels_are_many(listing, monkeypatch):
+    options = FitOptions(minutes=5, network="compact-64", budget="small")
+    assert choose(options, listing(), CPU).batch == choices.BATCH
+    monkeypatch.setattr(choices, "FEW_LABELS", 11)
+    found = choose(options, listing(), CPU)
+    assert (found.batch, steps_for(3, 256, found.batch)) == (choices.LARGE_BATCH, 6)
+    config = training_config(found)
+    assert (config.batch_size, config.learning_rate) == (choices.LARGE_BATCH, LARGE_LEARNING_RATE)
+    for other in (replace(options, network="compact-48"), replace(options, budget="large")):
+        found = choose(other, listing(), CPU)
+        assert (found.batch, training_config(found).learning_rate) == (choices.BATCH, LEARNING_RATE)

@@ -14,19 +14,22 @@ from PIL import Image
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import Balance, PercentilePacing
 from curriculum_labeling.runs import budgets
-from curriculum_labeling.runs.division import WIDTHS, Division
+from curriculum_labeling.runs.division import FEW_LABELS, WIDTHS, Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 from curriculum_labeling.vision.networks import build_network
 
 SAMPLE = 200
 SMALL_PHOTO = 64  # up to here a network learns in minutes on a CPU
-FEW_LABELS = 1000  # below this, labels held out once would tell too little
+ENOUGH_TO_HOLD_OUT = 1000  # with fewer, labels held out once would tell too little
 # A fifth of the labels is held out, and not more than these: the rest is for learning.
 HELD_OUT_SHARE, HELD_OUT_LABELS = 0.2, 500
 TINY = 16
 # On a CPU, halves of a batch on a core each are sooner done; each must have rows enough for batch normalization.
 PIECES, LABELS_FOR_PIECES = 2, 128
+
+# With many labels the widest network is as good in larger batches, and two cores are sooner done with them.
+BATCH, LARGE_BATCH = 64, 128
 
 # Images trained on in a second by a network of this name, at this resolution.
 Pace = Callable[[str, int], float]
@@ -53,7 +56,7 @@ class Choices:
     used. `small` is a budget too small for the paper's settings; `weights` are the shares of the time
     that labels only and each round have, and `turns` that of learning which way up images are, 0 where
     networks start from fresh weights. `folds` is 0 for none; `holdout` is a share of the labels, 0
-    for none. `pieces` is in how many a batch goes through the network, on a CPU at the same time.
+    for none. A step has `batch` images, and they go through the network in `pieces`, on a CPU at the same time.
     """
 
     backbone: str | None
@@ -72,6 +75,7 @@ class Choices:
     device: str
     reasons: dict[str, str]
     pieces: int = 1
+    batch: int = BATCH
 
 
 def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) -> Choices:
@@ -118,6 +122,7 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         device=machine.device,
         reasons=reasons,
         pieces=pieces_for(machine, listing),
+        batch=batch_for(network, int((listing.labels >= 0).sum())) if budget.small else BATCH,
     )
 
 
@@ -125,6 +130,11 @@ def pieces_for(machine: Machine, listing: Listing) -> int:
     """In how many pieces a batch goes through a network."""
     enough = (listing.labels >= 0).sum() >= LABELS_FOR_PIECES
     return PIECES if enough and not machine.accelerated else 1
+
+
+def batch_for(network: str | None, labels: int) -> int:
+    """Images of a step, where Muon trains this network on so many labels."""
+    return LARGE_BATCH if network == list(WIDTHS)[-1] and labels > FEW_LABELS else BATCH
 
 
 def from_anywhere(features: str) -> str:
@@ -262,7 +272,7 @@ def _held_out(
     if asked is not None:
         return (asked, 0.0) if isinstance(asked, int) else (0, asked)
     smallest = int(np.bincount(labels).min())
-    if len(labels) >= FEW_LABELS and backbone is None:
+    if len(labels) >= ENOUGH_TO_HOLD_OUT and backbone is None:
         share = min(HELD_OUT_SHARE, HELD_OUT_LABELS / len(labels))
         reasons["validation"] = f"{len(labels):,} labels are enough to hold some of them out"
         return 0, share

@@ -12,7 +12,7 @@ from curriculum_labeling.runs.budgets import Images
 from curriculum_labeling.runs.choices import Choices
 from curriculum_labeling.runs.clock import LAST_SECONDS
 from curriculum_labeling.runs.pace import images_per_second
-from curriculum_labeling.runs.settings import BATCH, steps_for, training_config
+from curriculum_labeling.runs.settings import steps_for, training_config
 from curriculum_labeling.vision.backbones import open_backbone
 
 DECODED, EMBEDDED = 8, 16
@@ -34,8 +34,8 @@ def estimate_seconds(choices: Choices, listing: Listing) -> float | None:
     pace = images_per_second(training_config(choices), choices.resolution, len(listing.classes), choices.device)
     images = Images(len(listing), int((listing.labels >= 0).sum()), choices.folds, choices.flip)
     scoring = images.scored(rounds) / pace
-    steps = steps_for(choices.passes, len(listing))
-    return decoding + trainings * steps * BATCH / pace + scoring + LAST_SECONDS
+    steps = steps_for(choices.passes, len(listing), choices.batch)
+    return decoding + trainings * steps * choices.batch / pace + scoring + LAST_SECONDS
 
 
 def seconds_per_decode(choices: Choices, listing: Listing) -> float:

@@ -210,8 +210,8 @@ def schedule(job: Job, way: NetworkWay, courses: list[Course], rows: Rows) -> No
     learner.clock = job.clock
     scored = len(rows.unlabeled) * (2 if job.choices.flip else 1)  # mirrored images as well
     learner.ahead = work_of(courses, job.choices.turns, job.choices.weights, scored)
-    learner.most_steps = most_steps(n)
-    learner.steps = None if job.choices.passes is None else steps_for(job.choices.passes, n)
+    learner.most_steps = most_steps(n, job.choices.batch)
+    learner.steps = None if job.choices.passes is None else steps_for(job.choices.passes, n, job.choices.batch)
 
 
 def run_courses(job: Job, way: Way, courses: list[Course], rows: Rows) -> tuple[HeldOut | None, list[Any]]:

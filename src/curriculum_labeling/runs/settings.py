@@ -5,13 +5,14 @@ from __future__ import annotations
 import torch
 
 from curriculum_labeling.runs.budgets import MOST_PASSES
-from curriculum_labeling.runs.choices import Choices, Pace
+from curriculum_labeling.runs.choices import BATCH, Choices, Pace
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.recipe import Recipe, build_recipe
 
-BATCH = 64
+# Larger batches take larger steps.
+LEARNING_RATE, LARGE_LEARNING_RATE = 0.1, 0.15
 # Pseudo-labels soon outnumber the labels; a quarter of every batch stays with what is known.
 LABELED_SHARE = 0.25
 # A border of the mean color takes much of a very small image (measured on 8-pixel digits).
@@ -23,7 +24,8 @@ def training_config(choices: Choices) -> TrainingConfig:
     assert choices.network is not None
     return TrainingConfig(
         network=choices.network,
-        batch_size=BATCH,
+        batch_size=choices.batch,
+        learning_rate=learning_rate_for(choices.batch),
         accumulate=choices.pieces,
         optimizer="muon" if choices.small else "sgd",
         augmentation=_recipe(choices),
@@ -31,6 +33,11 @@ def training_config(choices: Choices) -> TrainingConfig:
         labeled_share=LABELED_SHARE,
         flip_scoring=choices.flip,
     )
+
+
+def learning_rate_for(batch: int) -> float:
+    """The peak of the learning rate, with batches of so many images."""
+    return LARGE_LEARNING_RATE if batch > BATCH else LEARNING_RATE
 
 
 def measured_pace(options: FitOptions, classes: int, device: str, pieces: int) -> Pace:
@@ -46,14 +53,14 @@ def measured_pace(options: FitOptions, classes: int, device: str, pieces: int) -
     return pace
 
 
-def steps_for(passes: float, images: int) -> int:
+def steps_for(passes: float, images: int, batch: int) -> int:
     """Optimizer steps that go this often through so many images."""
-    return max(1, round(passes * images / BATCH))
+    return max(1, round(passes * images / batch))
 
 
-def most_steps(images: int) -> int:
+def most_steps(images: int, batch: int) -> int:
     """Beyond these, more time is not spent on a training."""
-    return steps_for(MOST_PASSES, images)
+    return steps_for(MOST_PASSES, images, batch)
 
 
 def _recipe(choices: Choices) -> str | Recipe:
