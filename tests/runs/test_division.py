@@ -6,11 +6,10 @@ from hypothesis import strategies as st
 
 from curriculum_labeling import PercentilePacing
 from curriculum_labeling.runs.division import (
-    FEW_LABELS,
     FEWEST_PASSES_ROUND,
+    LABELS_FOR_AS_LONG,
     LARGEST_FIRST,
     LARGEST_SCORING,
-    LONGER,
     MOST_PASSES_TURNS,
     MOST_ROUNDS,
     PAYS_FROM,
@@ -43,7 +42,7 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
     assert rounds == sorted(rounds)
     if division.rounds > 1:
         shortest = min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * (labels + unlabeled))
-        longer = 1 if labels <= FEW_LABELS else LONGER
+        longer = max(1, labels / LABELS_FOR_AS_LONG)
         assert rounds[0] * passes >= max(longer * first * passes, shortest) * (1 - 1e-9)
         assert division.rounds * SCORING * unlabeled <= LARGEST_SCORING * passes
 
@@ -60,8 +59,14 @@ def test_many_labels_have_a_second_round_only_where_both_are_long():
     long, longer = (divide(passes, 4000, 46_000, turns=False) for passes in (6.6e6, 13e6))
     assert long.rounds == 1
     assert longer.rounds == 2
-    assert longer.weights[1] >= LONGER * longer.weights[0]
-    assert divide(6.6e6, FEW_LABELS, 46_000, turns=False).rounds > 2
+    assert longer.weights[1] >= 5 * longer.weights[0]
+
+
+def test_the_more_labels_the_fewer_rounds():
+    rounds = [divide(2e6, labels, 50_000 - labels, turns=False).rounds for labels in (250, 1000, 2000, 4000)]
+    assert rounds == sorted(rounds, reverse=True)
+    assert rounds[0] > rounds[1] > 1
+    assert rounds[-1] == 1
 
 
 def test_many_labels_and_little_time_leave_no_rounds():

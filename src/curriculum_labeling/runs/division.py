@@ -4,8 +4,8 @@ A round from scratch pays where its network can become better than the one that 
 takes the longer, the better the labels already are: a network of a few labels is soon as good as it
 gets, and short rounds overtake it; one of thousands still learns from them when a short time is over,
 and a round in a hurry would fall behind. So labels only has the time it can use, and rounds are as
-long as that at least, twice as long where labels are many, each longer than the one before; where there
-is no time for that, there are no rounds. Where labels are few, what images teach without them
+long as that at least, several times as long where labels are many, each longer than the one before; where
+there is no time for one, there are no rounds. Where labels are few, what images teach without them
 (`vision/pretext.py`) comes first.
 """
 
@@ -14,8 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# Up to so many labels, which way up images are teaches a network more than it costs, and several rounds
-# do more than one long one; with thousands it is the other way around (measured with 250 and 4,000).
+# Up to so many labels, which way up images are teaches a network more than it costs.
 FEW_LABELS = LABELS_FOR_TURNS = 500
 # Turns have this share of all, and not more than so many passes over the unlabeled images.
 TURNS_SHARE, MOST_PASSES_TURNS = 0.35, 25
@@ -24,9 +23,10 @@ EPOCHS_OF_LABELS = 160
 # Fewer images than these teach a network little; on a small set, so many passes over all of its images.
 SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
-# Where labels are not few, what counts is how long the last round is, not how good the labels before it
-# became: there is more than one round only where each can be so many times as long as labels only.
-LONGER = 5.0
+# With few labels several rounds do more than one long one; with thousands what counts is how long the last
+# round is, not how good the labels before it became. So every round but a single one is this many times as
+# long as labels only: labels / 800, and at least once (measured with 250, 1,000 and 4,000 labels).
+LABELS_FOR_AS_LONG = 800
 # What labels only may take of all: there must be time left for a round twice as long.
 LARGEST_FIRST = 1 / 3
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
@@ -70,7 +70,7 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: flo
     if left < PAYS_FROM * useful:
         return Division((left / passes,), before / passes)
     first = min(useful, LARGEST_FIRST * left)
-    longer = 1.0 if labels <= FEW_LABELS else LONGER
+    longer = max(1.0, labels / LABELS_FOR_AS_LONG)
     shortest = max(cost * min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), longer * first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
     rounds = max((r for r in range(1, most + 1) if _growing(left - first, r)[0] >= shortest), default=1)
