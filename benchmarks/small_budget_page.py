@@ -53,8 +53,8 @@ INTRODUCTION = (
     "image labeled, the same in every table: what a network can reach in the time if labels are no matter.",
     "",
     "Few cells have been run so far, one seed each; what is not there was not run. Cells from before trainings were in "
-    "bf16 are gone from this page; their numbers are in the log. The cells of *ours* with 4,000 labels had batches of 64; "
-    "`fit` now has 128 with that network. Labels only is one training, planned "
+    "bf16 are gone from this page; their numbers are in the log. The cells with 4,000 labels had batches "
+    "of 64; `fit` now has 128 with that network. Labels only is one training, planned "
     "by a pace taken before it; what it really took is in the column *spent*.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
