@@ -146,7 +146,7 @@ def read_options(folder: Path):
         raise ValueError(said.getvalue().strip())
 
 
-OPTIONS = b"minutes: 30\nstep: 20\npercentiles: [80, 50, 0]\nbalance: none\nseed: 3\nflip: false\nnetwork: compact\n"
+OPTIONS = b"minutes: 30\npercentiles: [80, 50, 0]\nbalance: none\nseed: 3\nflip: false\nnetwork: compact\n"
 IMAGES = {
     "jpeg": save_image("JPEG", quality=80),
     "jpeg progressive": save_image("JPEG", progressive=True),

@@ -3,6 +3,7 @@
 import pytest
 
 from curriculum_labeling.runs.options import FitOptions, check_choice
+from curriculum_labeling.runs.start import merge_options
 
 
 def test_the_defaults_ask_for_nothing_impossible():
@@ -55,3 +56,10 @@ def test_validation_is_folds_or_a_share(text, meaning):
 def test_a_wrong_word_without_a_near_one_gets_no_guess():
     with pytest.raises(ValueError, match=r"--kind must be one of red, blue, got xyz\.$"):
         check_choice("--kind", "xyz", ("red", "blue"))
+
+
+def test_an_option_given_now_drops_the_one_it_excludes_of_the_run_before():
+    assert merge_options(FitOptions(percentiles=(50, 0)), FitOptions(step=20)) == FitOptions(percentiles=(50, 0))
+    assert merge_options(FitOptions(step=20), FitOptions(percentiles=(50, 0), seed=3)) == FitOptions(step=20, seed=3)
+    assert merge_options(FitOptions(passes=2), FitOptions(minutes=5)) == FitOptions(passes=2)
+    assert merge_options(FitOptions(), FitOptions(minutes=5, step=20)) == FitOptions(minutes=5, step=20)

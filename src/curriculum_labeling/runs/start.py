@@ -164,8 +164,9 @@ def merge_options(given: FitOptions, before: FitOptions) -> FitOptions:
     for one in fields(default):
         now = getattr(given, one.name)
         values[one.name] = getattr(before, one.name) if now == getattr(default, one.name) else now
-    if given.minutes is not None or given.passes is not None:
-        values |= {"minutes": given.minutes, "passes": given.passes}
+    for either, other in (("minutes", "passes"), ("step", "percentiles")):  # one of a pair drops the other
+        if getattr(given, either) is not None or getattr(given, other) is not None:
+            values |= {either: getattr(given, either), other: getattr(given, other)}
     return FitOptions(**values)
 
 
