@@ -12,14 +12,12 @@ from tests.vision.small import colors, with_norm
 def test_the_page_has_means_and_rounds(tmp_path):
     for seed, accuracy in ((0, 0.5), (1, 0.6)):
         known = ("labels only", 250, 5.0, seed, 0, 0, None, 1000, 4.9)
-        small_budget.write(
-            tmp_path / "out" / "cells" / f"test-{seed}.csv", [small_budget.Line(*known, accuracy, "test")]
-        )
+        small_budget.write(tmp_path / "out" / "cells" / f"{seed}.csv", [small_budget.Line(*known, 0.4, accuracy)])
     ours = [
-        small_budget.Line("ours", 250, 5.0, 0, 0, 0, None, 400, 1.0, 0.5, "test"),
-        small_budget.Line("ours", 250, 5.0, 0, 1, 90, 0.75, 1000, 4.8, 0.7, "test"),
+        small_budget.Line("ours", 250, 5.0, 0, 0, 0, None, 400, 1.0, 0.4, 0.5),
+        small_budget.Line("ours", 250, 5.0, 0, 1, 90, 0.75, 1000, 4.8, 0.4, 0.7),
     ]
-    small_budget.write(tmp_path / "out" / "cells" / "test-ours.csv", ours)
+    small_budget.write(tmp_path / "out" / "cells" / "ours.csv", ours)
     small_budget_page.write_page(tmp_path / "out")
     page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
     assert "| labels only | 55.00 ± 7.07 (2) |" in page
@@ -41,22 +39,32 @@ def test_every_method_trains_within_its_time(method, monkeypatch):
     assert spent[-1] < 10
 
 
-def test_with_every_row_labeled_nothing_is_unlabeled_or_held_out():
+def test_rows_to_choose_by_are_in_no_cell_even_where_every_other_row_is_labeled(monkeypatch):
     truth = np.repeat(np.arange(10), 600)
-    labeled, unlabeled, held = small_budget.draw_rows(truth, 6000, 0, validation=False)
-    assert labeled.tolist() == list(range(6000))
-    assert len(unlabeled) == 0
-    assert held is None
-    labeled, unlabeled, held = small_budget.draw_rows(truth, 40, 0, validation=True)
+    monkeypatch.setattr(small_budget, "ALL", 1000)
+    labeled, unlabeled, held = small_budget.draw_rows(truth, 40, 0)
     assert (len(labeled), len(unlabeled), len(held)) == (40, 960, 5000)
     assert len({*labeled, *unlabeled, *held}) == 6000
+    everything, nothing, same = small_budget.draw_rows(truth, 1000, 0)
+    assert everything.tolist() == sorted([*labeled, *unlabeled])
+    assert len(nothing) == 0
+    assert sorted(same) == sorted(held)
+
+
+def test_a_cell_prints_what_to_choose_by_and_keeps_the_test_images_for_the_page(monkeypatch, capsys):
+    images = colors(60)
+    monkeypatch.setattr(small_budget, "draw_rows", lambda *_: (np.arange(12), np.arange(12, 40), np.arange(40, 50)))
+    monkeypatch.setattr(small_budget, "TIMED_STEPS", 20)
+    (line,) = small_budget.cell(images, images.labels[:50], 0.002, 12, 0, "labels only")
+    assert 0 < line.accuracy <= 1
+    assert "accuracy=nan" in capsys.readouterr().out
 
 
 def test_the_limit_is_a_row_of_every_table(tmp_path):
-    for labels, accuracy in ((250, 0.5), (4000, 0.8), (50_000, 0.9)):
-        line = small_budget.Line("labels only", labels, 5.0, 0, 0, 0, None, 1000, 4.9, accuracy, "test")
-        small_budget.write(tmp_path / "out" / "cells" / f"test-{labels}.csv", [line])
+    for labels, accuracy in ((250, 0.5), (4000, 0.8), (small_budget.ALL, 0.9)):
+        line = small_budget.Line("labels only", labels, 5.0, 0, 0, 0, None, 1000, 4.9, 0.4, accuracy)
+        small_budget.write(tmp_path / "out" / "cells" / f"{labels}.csv", [line])
     small_budget_page.write_page(tmp_path / "out")
     page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
-    assert page.count("| all 50,000 labels | 90.00 |") == 2
-    assert "## 50,000 labels" not in page
+    assert page.count("| all 45,000 labels | 90.00 |") == 2
+    assert "## 45,000 labels" not in page

@@ -203,7 +203,7 @@ def test_long_trainings_have_a_wider_network(listing, monkeypatch):
 def test_the_widest_network_has_larger_batches_and_steps_where_labels_are_many(listing, monkeypatch):
     options = FitOptions(minutes=5, network="compact-64", budget="small")
     assert choose(options, listing(), CPU).batch == choices.BATCH
-    monkeypatch.setattr(choices, "FEW_LABELS", 11)
+    monkeypatch.setattr(choices, "LABELS_FOR_LARGE_BATCH", 11)
     found = choose(options, listing(), CPU)
     assert (found.batch, steps_for(3, 256, found.batch)) == (choices.LARGE_BATCH, 6)
     config = training_config(found)

@@ -14,7 +14,7 @@ from PIL import Image
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import Balance, PercentilePacing
 from curriculum_labeling.runs import budgets
-from curriculum_labeling.runs.division import FEW_LABELS, WIDTHS, Division
+from curriculum_labeling.runs.division import WIDTHS, Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 from curriculum_labeling.vision.networks import build_network
@@ -28,8 +28,9 @@ TINY = 16
 # On a CPU, halves of a batch on a core each are sooner done; each must have rows enough for batch normalization.
 PIECES, LABELS_FOR_PIECES = 2, 128
 
-# With many labels the widest network is as good in larger batches, and two cores are sooner done with them.
-BATCH, LARGE_BATCH = 64, 128
+# With more labels than these the widest network is as good in larger batches (measured with 4,000), and two cores
+# are sooner done with them.
+BATCH, LARGE_BATCH, LABELS_FOR_LARGE_BATCH = 64, 128, 500
 
 # Images trained on in a second by a network of this name, at this resolution.
 Pace = Callable[[str, int], float]
@@ -134,7 +135,7 @@ def pieces_for(machine: Machine, listing: Listing) -> int:
 
 def batch_for(network: str | None, labels: int) -> int:
     """Images of a step, where Muon trains this network on so many labels."""
-    return LARGE_BATCH if network == list(WIDTHS)[-1] and labels > FEW_LABELS else BATCH
+    return LARGE_BATCH if network == list(WIDTHS)[-1] and labels > LABELS_FOR_LARGE_BATCH else BATCH
 
 
 def from_anywhere(features: str) -> str:

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 # Up to so many labels, which way up images are teaches a network more than it costs.
-FEW_LABELS = LABELS_FOR_TURNS = 500
+LABELS_FOR_TURNS = 500
 # Turns have this share of all, and not more than so many passes over the unlabeled images.
 TURNS_SHARE, MOST_PASSES_TURNS = 0.35, 25
 # How often labels only goes through the labels before it has learned what they teach.
@@ -25,15 +25,16 @@ SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
 # With few labels several rounds do more than one long one; with thousands what counts is how long the last
 # round is, not how good the labels before it became. So every round but a single one is this many times as
-# long as labels only: labels / 800, and at least once (measured with 250, 1,000 and 4,000 labels).
-LABELS_FOR_AS_LONG = 800
+# long as labels only: labels / 1,100, and at least once (measured with 250, 1,000 and 4,000 labels). With 4,000
+# that is 20 passes over CIFAR-10, where a round is at its end and better labels do more than more of it.
+LABELS_FOR_AS_LONG = 1_100
 # What labels only may take of all: there must be time left for a round twice as long.
 LARGEST_FIRST = 1 / 3
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
 GROWTH = 1.4
-# The compact networks, each twice as slow as the one before or nearly so (docs/results/peak.md): how long an image
-# takes, and from how many images of the narrow one in a training on it is no worse in the same time.
+# The compact networks: how long an image takes each of them, against the narrowest (docs/results/peak.md), and
+# from how many images of the narrowest in a training on it is no worse in the same time.
 WIDTHS = {"compact": (1.0, 0), "compact-48": (1.7, 400_000), "compact-64": (2.7, 1_200_000)}
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 1.3 images; rounds may score for this share of all.
