@@ -34,8 +34,15 @@ from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
 from curriculum_labeling.runs.choices import BATCH, LABELS_FOR_PIECES, PIECES, batch_for
 from curriculum_labeling.runs.clock import SCORING_SPEEDUP
-from curriculum_labeling.runs.division import LABELS_FOR_TURNS, WIDTHS, Division, divide_equally, divide_widely
-from curriculum_labeling.runs.settings import LABELED_SHARE, learning_rate_for
+from curriculum_labeling.runs.division import (
+    LABELS_FOR_TURNS,
+    MANY_LABELS,
+    WIDTHS,
+    Division,
+    divide_equally,
+    divide_widely,
+)
+from curriculum_labeling.runs.settings import LABELED_SHARE, augmentation_for, learning_rate_for
 from curriculum_labeling.vision.config import TrainingConfig
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
 from curriculum_labeling.vision.networks import Factory
@@ -150,6 +157,9 @@ def train(
             after = weights[self.done + 1 :]
             steps = clock.steps(weights[self.done], sum(after), len(after) * mirrored, pace, batch)
             learner.config = replace(config, budget=Budget(steps=steps))
+            if len(given) >= MANY_LABELS:
+                chosen = augmentation_for(steps, batch, len(labels))
+                learner.config = replace(learner.config, augmentation=chosen)
             began = time.process_time()
             model = learner.fit(labels, seed=seed)
             pace = steps * batch / (time.process_time() - began)
@@ -172,13 +182,14 @@ def images_per_cpu_second(learner: ImageLearner, given: Labels) -> float:
     """Images trained on in a second of processor time, from a short training that is thrown away."""
     config = learner.config
     seconds = []
-    for steps in (2, 2 + TIMED_STEPS):
+    for steps in (1, 2, 2 + TIMED_STEPS):  # the first one warms up
         learner.config = replace(config, budget=Budget(steps=steps))
         began = time.process_time()
         ImageLearner.fit(learner, given, seed=0)
         seconds.append(time.process_time() - began)
     learner.config, learner.fits = config, 0
-    return TIMED_STEPS * config.batch_size / (seconds[1] - seconds[0])
+    # What is not steps is never half of so long a training, whatever the machine did meanwhile.
+    return TIMED_STEPS * config.batch_size / max(seconds[2] - seconds[1], seconds[2] / 2)
 
 
 def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacing | None, Division]:
@@ -187,7 +198,7 @@ def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacin
         return None, Division((1.0,))
     if method == "ours":
         division, _ = ours(passes, labels, unlabeled)
-        return PercentilePacing.by(division.step, balance="per-class") if division.rounds else None, division
+        return PercentilePacing(division.percentiles, "per-class") if division.rounds else None, division
     pacings: dict[str, Pacing] = {
         "all rows": ThresholdPacing(0.0),
         "threshold 0.9": ThresholdPacing(0.9),

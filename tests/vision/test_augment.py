@@ -224,7 +224,7 @@ def test_faulty_batches_are_refused():
 
 
 def test_faulty_recipes_are_refused():
-    with pytest.raises(ValueError, match=r"moderate, light, heavy, policy, got 'hevy'; did you mean 'heavy'\?"):
+    with pytest.raises(ValueError, match=r"moderate, cutout, light, heavy, policy, got 'hevy'; did you mean 'heavy'\?"):
         build_recipe("hevy")
     with pytest.raises(ValueError, match=r"got 'zzz'\.$"):
         build_recipe("zzz")
@@ -242,8 +242,9 @@ def test_faulty_recipes_are_refused():
         build_recipe("moderate", fill=(300,))
 
 
-def test_light_is_one_operation_and_a_small_square():
+def test_light_is_one_operation_and_a_small_square_and_cutout_the_square_alone():
     light, heavy = build_recipe("light"), build_recipe("heavy")
     assert (light.steps, heavy.steps) == (1, 2)
+    assert build_recipe("cutout", flippable=False, fill=(9,)) == replace(light, steps=0, flip=False, fill=(9,))
     assert (light.cutout_for((32, 40)), heavy.cutout_for((32, 40))) == (8, 16)
     assert (light.cutout_for((64, 64)), build_recipe("heavy", cutout=5).cutout_for((64, 64))) == (16, 5)

@@ -60,7 +60,7 @@ class TrainingConfig:
         Which part of the learning rate's cycle (warm-up, then cosine) a training takes; the whole, (0, 1),
         unless trainings go on from each other.
     augmentation : str or Recipe
-        "none", "moderate", "light", "heavy", or a recipe of one's own.
+        "none", "moderate", "cutout", "light", "heavy", or a recipe of one's own.
     whitening : bool
         ZCA in the place of standardization per channel.
     mixup : float

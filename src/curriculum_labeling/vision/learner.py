@@ -135,7 +135,11 @@ class ImageLearner:
         rows = np.arange(len(images)) if preprocess_rows is None else np.asarray(preprocess_rows)
         self.preprocessing = _fit_preprocessing(images.pixels, rows, self.config.whitening)
         self._adaptation_rows = spread(rows, max(1, ADAPTATION_PIXELS // (images.pixels[0, ..., 0].size)))
-        self.recipe = _recipe(self.config.augmentation, self.preprocessing, images.flippable)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How images are augmented, by the settings as they are now."""
+        return _recipe(self.config.augmentation, self.preprocessing, self.images.flippable)
 
     def fit(self, labels: Labels, *, seed: int) -> ImageModel:
         """A new model, from fresh weights, or the rest of one from its last checkpoint."""

@@ -1,9 +1,9 @@
-"""What augmentation consists of: the settings behind the names none, moderate, light, heavy and policy.
+"""What augmentation consists of: the settings behind the names none, moderate, cutout, light, heavy and policy.
 
 *Moderate* is a random crop from the padded image and, where it makes sense, a flip. *Heavy* puts two
-random operations before it and Cutout after it (RA of the paper); *light*, for short trainings, one
-operation and a square half as wide. *Policy* is heavy with sub-policies from a file in place of
-random operations.
+random operations before it and Cutout after it (RA of the paper); *light* and *cutout*, for short
+trainings, have a square half as wide, after one operation or none. *Policy* is heavy with sub-policies
+from a file in place of random operations.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from curriculum_labeling.vision.policy import Policy, load_policy
 
 Border = Literal["fill", "reflect"]
 Crop = Literal["padded", "resized"]
-NAMES = ("none", "moderate", "light", "heavy", "policy")
-LIGHT_STEPS, LIGHT_CUTOUT = 1, 0.25
+NAMES = ("none", "moderate", "cutout", "light", "heavy", "policy")
+# Operations of the short recipes, and the side of their square.
+SHORT_STEPS, SHORT_CUTOUT = {"cutout": 0, "light": 1}, 0.25
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ def build_recipe(
         return Recipe(padding=0, cutout=0, flip=False)
     if name == "moderate":
         return Recipe(padding=padding, flip=flippable, border=border, fill=fill, crop=crop)
-    if name == "light":
-        return Recipe(LIGHT_STEPS, padding, LIGHT_CUTOUT, flippable, border, fill, crop=crop)
+    if name in SHORT_STEPS:
+        return Recipe(SHORT_STEPS[name], padding, SHORT_CUTOUT, flippable, border, fill, crop=crop)
     sub_policies = load_policy(policy) if isinstance(policy, (str, Path)) else policy
     steps = sub_policies.operations.shape[1] if sub_policies else steps
     return Recipe(steps, padding, cutout, flippable, border, fill, sub_policies, crop)
