@@ -97,6 +97,17 @@ def test_a_time_becomes_a_budget_by_what_the_machine_can_do(listing, monkeypatch
     assert not choose(FitOptions(minutes=5), listing(), GPU, pace=1e6).small
 
 
+def test_many_labels_have_augmentation_by_how_often_a_training_sees_an_image(listing, monkeypatch):
+    assert choose(FitOptions(minutes=5), listing(), CPU).augmentation == "light"
+    monkeypatch.setattr(choices, "MANY_LABELS", 12)
+    found = choose(FitOptions(minutes=5), listing(), CPU)
+    assert found.augmentation == "by passes"
+    assert "more than 12 times, light; else cutout" in found.reasons["augmentation"]
+    assert training_config(found).augmentation == "light"
+    assert choose(FitOptions(minutes=5, augmentation="cutout"), listing(), CPU).augmentation == "cutout"
+    assert choose(FitOptions(minutes=5, budget="large"), listing(), CPU).augmentation == "heavy"
+
+
 def test_a_small_set_is_a_small_budget_however_long_the_time(listing):
     found = choose(FitOptions(minutes=5000), listing(), CPU)
     assert found.small

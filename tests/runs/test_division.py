@@ -1,15 +1,18 @@
 """How images to train on are divided among labels only and rounds."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curriculum_labeling import PercentilePacing
 from curriculum_labeling.runs.division import (
     FEWEST_PASSES_ROUND,
-    LABELS_FOR_AS_LONG,
     LARGEST_FIRST,
     LARGEST_SCORING,
+    MANY_FIRST_PERCENT,
+    MANY_GROWTH,
+    MANY_LABELS,
     MOST_PASSES_TURNS,
     MOST_ROUNDS,
     PAYS_FROM,
@@ -42,8 +45,7 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
     assert rounds == sorted(rounds)
     if division.rounds > 1:
         shortest = min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * (labels + unlabeled))
-        longer = max(1, labels / LABELS_FOR_AS_LONG)
-        assert rounds[0] * passes >= max(longer * first * passes, shortest) * (1 - 1e-9)
+        assert rounds[0] * passes >= max(first * passes, shortest) * (1 - 1e-9)
         assert division.rounds * SCORING * unlabeled <= LARGEST_SCORING * passes
 
 
@@ -55,11 +57,22 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
     assert many.weights == pytest.approx((1 / 3, 2 / 3))
 
 
-def test_many_labels_have_a_second_round_only_where_both_are_long():
+def test_many_labels_have_a_short_round_on_most_rows_before_long_ones_on_all():
     half_an_hour, hour = (divide(passes, 4000, 46_000, turns=False) for passes in (3.3e6, 6.6e6))
-    assert half_an_hour.rounds == 1
-    assert hour.rounds == 2
-    assert hour.weights[1] >= 3.6 * hour.weights[0]
+    assert half_an_hour.percentiles == (40.0, 0.0)
+    assert hour.percentiles == (40.0, 20.0, 0.0)
+    assert hour.weights[3] == pytest.approx(MANY_GROWTH**2 * hour.weights[1])
+    assert hour.weights[1] >= hour.weights[0]
+
+
+@given(rounds=st.integers(1, MOST_ROUNDS), labels=st.sampled_from([MANY_LABELS - 1, MANY_LABELS]))
+def test_percentiles_fall_in_equal_steps_from_where_the_first_round_begins(rounds, labels):
+    least = MANY_FIRST_PERCENT if labels >= MANY_LABELS else 0.0
+    taken = [100 - p for p in Division((1.0,) * (rounds + 1), first_percent=least).percentiles]
+    assert taken[0] == pytest.approx(100 if rounds == 1 else max(least, 100 / rounds), abs=0.05)
+    assert taken[-1] == 100
+    steps = [b - a for a, b in pairwise(taken)]
+    assert steps == pytest.approx([(100 - taken[0]) / max(1, rounds - 1)] * (rounds - 1), abs=0.11)
 
 
 def test_the_more_labels_the_fewer_rounds():
@@ -82,11 +95,6 @@ def test_rounds_do_not_spend_their_time_on_scoring():
 
 def test_a_small_set_has_rounds_as_well():
     assert divide(75_000, 50, 1000, turns=False).rounds == 3
-
-
-@pytest.mark.parametrize("rounds", range(1, MOST_ROUNDS + 1))
-def test_a_step_gives_as_many_rounds(rounds):
-    assert PercentilePacing.by(Division((1.0,) * (rounds + 1)).step).rounds == rounds
 
 
 def test_equal_shares():

@@ -7,17 +7,17 @@ from curriculum_labeling.runs.start import merge_options
 
 
 def test_the_defaults_ask_for_nothing_impossible():
-    assert FitOptions().pacing(20, "none").percentiles == (80, 60, 40, 20, 0)
+    assert FitOptions().pacing((70, 0), "none").percentiles == (70, 0)
 
 
 def test_a_step_of_the_user_comes_before_ours():
-    assert FitOptions(step=50).pacing(20, "none").percentiles == (50, 0)
-    assert FitOptions(percentiles=(90, 0)).pacing(20, "none").percentiles == (90, 0)
+    assert FitOptions(step=50).pacing((70, 0), "none").percentiles == (50, 0)
+    assert FitOptions(percentiles=(90, 0)).pacing((70, 0), "none").percentiles == (90, 0)
 
 
 def test_a_balance_of_the_user_comes_before_ours():
-    assert FitOptions().pacing(20, "per-class").balance == "per-class"
-    assert FitOptions(balance="none").pacing(20, "per-class").balance == "none"
+    assert FitOptions().pacing((70, 0), "per-class").balance == "per-class"
+    assert FitOptions(balance="none").pacing((70, 0), "per-class").balance == "none"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from curriculum_labeling.runs import ways
+from curriculum_labeling.runs.choices import FEW_PASSES
+from curriculum_labeling.runs.clock import Work
 from tests.vision.small import colors, labels_of, settings
 
 
@@ -26,3 +28,17 @@ def test_the_longer_the_time_the_more_steps_tell_the_pace(seconds, timed, monkey
     assert learner._planned(labels_of(images, np.arange(20)), seed=0) == 1
     assert asked == timed
     assert planned[0][1] == (0.01 if len(timed) == 1 else 0.02)  # the last measurement counts
+
+
+@pytest.mark.parametrize(("by_passes", "steps", "operations"), [(True, 5, 0), (True, 6, 1), (False, 5, 1)])
+def test_a_training_that_sees_images_a_few_times_leaves_operations_out_where_it_may_choose(
+    by_passes, steps, operations
+):
+    images = colors()
+    learner = ways.TimedImageLearner(images, settings(batch_size=4 * FEW_PASSES, augmentation="light"), device="cpu")
+    learner.clock = SimpleNamespace(steps={"main, round 1": steps})
+    learner.ahead, learner.by_passes = [Work("main, round 1", 1.0, 0)], by_passes
+    learner._fix_steps(labels_of(images, np.arange(20)), seed=0)
+    assert learner.config.budget.steps == steps
+    assert learner.recipe.steps == operations
+    assert learner.recipe.cutout_for((32, 32)) == 8

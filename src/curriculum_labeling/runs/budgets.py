@@ -29,7 +29,8 @@ MOST_PASSES = 60.0
 FEWEST_IMAGES = 2_000
 # Six trainings, as in the paper, on five million images each; with fewer, the paper's way is not known to pay.
 LARGE = 30_000_000
-PAPER_ROUNDS, PAPER_STEP = 5, 20.0
+PAPER_PERCENTILES = (80.0, 60.0, 40.0, 20.0, 0.0)
+PAPER_ROUNDS = len(PAPER_PERCENTILES)
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def _turns(options: FitOptions, images: Images, small: bool, reasons: dict[str, 
 
 def _equal(options: FitOptions, *, turns: bool) -> Division:
     """Rounds as asked for, or as in the paper, all of one length."""
-    return divide_equally(options.pacing(PAPER_STEP, "none").rounds, turns=turns)
+    return divide_equally(options.pacing(PAPER_PERCENTILES, "none").rounds, turns=turns)
 
 
 def _why_so_many(division: Division, useful: float, folds: int) -> str:

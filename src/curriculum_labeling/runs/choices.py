@@ -14,7 +14,7 @@ from PIL import Image
 from curriculum_labeling.data.listing import Listing
 from curriculum_labeling.pacing import Balance, PercentilePacing
 from curriculum_labeling.runs import budgets
-from curriculum_labeling.runs.division import WIDTHS, Division
+from curriculum_labeling.runs.division import MANY_LABELS, WIDTHS, Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
 from curriculum_labeling.vision.networks import build_network
@@ -31,6 +31,10 @@ PIECES, LABELS_FOR_PIECES = 2, 128
 # With more labels than these the widest network is as good in larger batches (measured with 4,000), and two cores
 # are sooner done with them.
 BATCH, LARGE_BATCH, LABELS_FOR_LARGE_BATCH = 64, 128, 500
+
+# Up to so many times a training sees an image and learns more from it with Cutout alone; beyond, operations keep it
+# from being learned by heart. Measured with 4,000 labels; with few, mistakes would be learned by heart as well.
+BY_PASSES, FEW_PASSES = "by passes", 12
 
 # Images trained on in a second by a network of this name, at this resolution.
 Pace = Callable[[str, int], float]
@@ -90,10 +94,11 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         _check_network(network, len(listing.classes), resolution)
     folds, holdout = _held_out(options, listing, backbone, reasons)
     flip = _flip(options, listing.classes, reasons)
+    labels = int((listing.labels >= 0).sum())
     if network is None:
         budget = budgets.of_features(options)
     else:
-        found = budgets.Images(len(listing), int((listing.labels >= 0).sum()), folds, flip)
+        found = budgets.Images(len(listing), labels, folds, flip)
         narrow = network
         budget = budgets.choose_budget(
             options,
@@ -110,7 +115,7 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         backbone=backbone,
         network=network,
         resolution=resolution,
-        augmentation="none" if backbone else _augmentation(options, resolution, budget.small, reasons),
+        augmentation="none" if backbone else _augmentation(options, resolution, budget.small, labels, reasons),
         flip=flip,
         minutes=budget.minutes,
         passes=options.passes,
@@ -123,7 +128,7 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
         device=machine.device,
         reasons=reasons,
         pieces=pieces_for(machine, listing),
-        batch=batch_for(network, int((listing.labels >= 0).sum())) if budget.small else BATCH,
+        batch=batch_for(network, labels) if budget.small else BATCH,
     )
 
 
@@ -232,14 +237,20 @@ def _check_network(network: str, classes: int, resolution: int) -> None:
         raise ValueError(f"--{fixed}") from error
 
 
-def _augmentation(options: FitOptions, resolution: int, small: bool, reasons: dict[str, str]) -> str:
+def _augmentation(options: FitOptions, resolution: int, small: bool, labels: int, reasons: dict[str, str]) -> str:
     if options.augmentation != "auto":
         return options.augmentation
     if resolution <= TINY:
         reasons["augmentation"] = "images this small do not survive more"
         return "moderate"
-    reasons["augmentation"] = "heavy would need longer rounds" if small else "as in the paper"
-    return "light" if small else "heavy"
+    if not small:
+        reasons["augmentation"] = "as in the paper"
+        return "heavy"
+    if labels < MANY_LABELS:
+        reasons["augmentation"] = "heavy would need longer rounds"
+        return "light"
+    reasons["augmentation"] = f"where a training sees an image more than {FEW_PASSES} times, light; else cutout"
+    return BY_PASSES
 
 
 def _flip(options: FitOptions, classes: tuple[str, ...], reasons: dict[str, str]) -> bool:
@@ -257,7 +268,7 @@ def _pacing(options: FitOptions, backbone: str | None, division: Division, reaso
     balance: Balance = "none" if backbone else "per-class"
     if not division.rounds:
         return PercentilePacing((), balance)
-    return options.pacing(division.step, balance)
+    return options.pacing(division.percentiles, balance)
 
 
 def _held_out(

@@ -4,14 +4,12 @@ A round from scratch pays where its network can become better than the one that 
 takes the longer, the better the labels already are: a network of a few labels is soon as good as it
 gets, and short rounds overtake it; one of thousands still learns from them when a short time is over,
 and a round in a hurry would fall behind. So labels only has the time it can use, and rounds are as
-long as that at least, several times as long where labels are many, each longer than the one before; where
-there is no time for one, there are no rounds. Where labels are few, what images teach without them
-(`vision/pretext.py`) comes first.
+long as that at least, each longer than the one before; where there is no time for one, there are no
+rounds. Where labels are few, what images teach without them (`vision/pretext.py`) comes first.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 # Up to so many labels, which way up images are teaches a network more than it costs.
@@ -23,16 +21,16 @@ EPOCHS_OF_LABELS = 160
 # Fewer images than these teach a network little; on a small set, so many passes over all of its images.
 SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
-# With few labels several rounds do more than one long one; with thousands what counts is how long the last
-# round is, not how good the labels before it became. So every round but a single one is this many times as
-# long as labels only: labels / 1,100, and at least once (measured with 250, 1,000 and 4,000 labels). With 4,000
-# that is 20 passes over CIFAR-10, where a round is at its end and better labels do more than more of it.
-LABELS_FOR_AS_LONG = 1_100
+# From so many labels on the surest rows are nearly all right, and the first of several rounds takes so many percent of
+# them: few enough to leave most mistakes out, which a short round then mends (measured with 4,000 labels, not
+# below). With fewer labels every round adds the same share.
+MANY_LABELS, MANY_FIRST_PERCENT = 2_000, 60.0
 # What labels only may take of all: there must be time left for a round twice as long.
 LARGEST_FIRST = 1 / 3
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
 PAYS_FROM = 1.25
-GROWTH = 1.4
+# How much longer each round is than the one before, with few labels and with many, where the last round must be long.
+GROWTH, MANY_GROWTH = 1.4, 2.0
 # The compact networks: how long an image takes each of them, against the narrowest (docs/results/peak.md), and
 # from how many images of the narrowest in a training on it is no worse in the same time.
 WIDTHS = {"compact": (1.0, 0), "compact-48": (1.7, 400_000), "compact-64": (2.7, 1_200_000)}
@@ -43,10 +41,14 @@ SCORING, LARGEST_SCORING = 1.3, 0.25
 
 @dataclass(frozen=True)
 class Division:
-    """The share of each training, labels only first, and of turns before them all; together 1."""
+    """The share of each training, labels only first, and of turns before them all; together 1.
+
+    The first of several rounds takes `first_percent` of the rows at least, and the last one all of them.
+    """
 
     weights: tuple[float, ...]
     turns: float = 0.0
+    first_percent: float = 0.0
 
     @property
     def rounds(self) -> int:
@@ -54,9 +56,10 @@ class Division:
         return len(self.weights) - 1
 
     @property
-    def step(self) -> float:
-        """Percent of the rows that each round adds, rounded up to a tenth so that the last round has the rest."""
-        return math.ceil(1000 / self.rounds) / 10
+    def percentiles(self) -> tuple[float, ...]:
+        """The percentile of every round, in equal steps down to 0, rounded to a tenth."""
+        first, steps = 100 - max(self.first_percent, 100 / self.rounds), max(1, self.rounds - 1)
+        return (*(round(first * (1 - done / steps), 1) for done in range(self.rounds - 1)), 0.0)
 
 
 def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: float = 1.0) -> Division:
@@ -71,11 +74,12 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: flo
     if left < PAYS_FROM * useful:
         return Division((left / passes,), before / passes)
     first = min(useful, LARGEST_FIRST * left)
-    longer = max(1.0, labels / LABELS_FOR_AS_LONG)
-    shortest = max(cost * min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), longer * first)
+    shortest = max(cost * min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
-    rounds = max((r for r in range(1, most + 1) if _growing(left - first, r)[0] >= shortest), default=1)
-    return Division(tuple(part / passes for part in (first, *_growing(left - first, rounds))), before / passes)
+    growth, percent = (MANY_GROWTH, MANY_FIRST_PERCENT) if labels >= MANY_LABELS else (GROWTH, 0.0)
+    rounds = max((r for r in range(1, most + 1) if _growing(left - first, r, growth)[0] >= shortest), default=1)
+    weights = tuple(part / passes for part in (first, *_growing(left - first, rounds, growth)))
+    return Division(weights, before / passes, percent)
 
 
 def divide_widely(passes: float, labels: int, unlabeled: int, *, turns: bool) -> tuple[Division, str]:
@@ -104,7 +108,7 @@ def divide_equally(rounds: int, *, turns: bool = False) -> Division:
     return Division((share,) * (rounds + 1), share if turns else 0.0)
 
 
-def _growing(passes: float, rounds: int) -> list[float]:
+def _growing(passes: float, rounds: int, growth: float) -> list[float]:
     """So many parts of these passes, each longer than the one before."""
-    powers = [GROWTH**r for r in range(rounds)]
+    powers = [growth**r for r in range(rounds)]
     return [passes * power / sum(powers) for power in powers]

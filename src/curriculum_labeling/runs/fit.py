@@ -28,7 +28,7 @@ from curriculum_labeling.data.progress import Progress
 from curriculum_labeling.data.sizes import read_sizes
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.runs import records, tables
-from curriculum_labeling.runs.choices import Choices
+from curriculum_labeling.runs.choices import BY_PASSES, Choices
 from curriculum_labeling.runs.clock import Clock
 from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, plan_courses, run_course, work_of
 from curriculum_labeling.runs.directory import (
@@ -158,6 +158,7 @@ def choose_way(job: Job, images: Images) -> tuple[Way, FloatArray]:
             device=job.choices.device,
             stop=stop,
         )
+        network.by_passes = job.choices.augmentation == BY_PASSES
         # A strong reference would be a cycle, and keep the image cache open until Python's collector comes by.
         under_way = weakref.proxy(network)
 

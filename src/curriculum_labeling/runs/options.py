@@ -30,15 +30,15 @@ class FitOptions:
         cnn-13, resnet-18 or resnet-50.
     resolution : int
         Side of the square that images are resized to, in pixels.
-    augmentation : {"auto", "none", "moderate", "light", "heavy"}
-        How images are varied while a network trains: "moderate" shifts and mirrors them, "light" also changes one
-        thing at random and cuts out a small square, "heavy" is the paper's, which needs a long training.
+    augmentation : {"auto", "none", "moderate", "cutout", "light", "heavy"}
+        How images are varied while a network trains: "moderate" shifts and mirrors them, "cutout" also cuts out a
+        small square, "light" changes one more thing at random, "heavy" is the paper's, which needs a long training.
     flip : bool
         Whether a mirrored image still shows its class; --no-flip for letters, digits or anything with a handedness.
         By default off where class names are single characters or numbers.
     budget : {"auto", "small", "large"}
         "large" trains as the paper does: SGD, heavy augmentation, rounds of equal length. "small" gets further where
-        time is short: Muon, light augmentation, and rounds that grow (of one length with --passes, --step or
+        time is short: Muon, less augmentation, and rounds that grow (of one length with --passes, --step or
         --percentiles). "auto" measures how many images this machine can train on in the time given.
     start : {"auto", "turns", "fresh"}
         What every round's network starts from: "fresh" random weights, as in the paper, or "turns", weights that have
@@ -76,7 +76,7 @@ class FitOptions:
     features: str = "auto"
     network: str = "auto"
     resolution: int | None = None
-    augmentation: Literal["auto", "none", "moderate", "light", "heavy"] = "auto"
+    augmentation: Literal["auto", "none", "moderate", "cutout", "light", "heavy"] = "auto"
     flip: bool | None = None
     budget: Literal["auto", "small", "large"] = "auto"
     start: Literal["auto", "turns", "fresh"] = "auto"
@@ -108,7 +108,7 @@ class FitOptions:
         if self.percentiles is not None:
             self._check_percentiles(self.percentiles)
         try:
-            self.pacing(20.0, "none")
+            self.pacing((0.0,), "none")
         except ValueError as error:
             raise ValueError(f"--{error}") from error
         self.held_out()
@@ -128,12 +128,14 @@ class FitOptions:
                 f"perhaps {surest_first}."
             )
 
-    def pacing(self, step: float, balance: Balance) -> PercentilePacing:
-        """The rounds these options ask for; `step` and `balance` hold where they leave it open."""
+    def pacing(self, percentiles: tuple[float, ...], balance: Balance) -> PercentilePacing:
+        """The rounds these options ask for; these percentiles and balance hold where they leave it open."""
         chosen: Balance = balance if self.balance == "auto" else self.balance
         if self.percentiles is not None:
             return PercentilePacing(tuple(float(p) for p in self.percentiles), chosen)
-        return PercentilePacing.by(step if self.step is None else self.step, balance=chosen)
+        if self.step is not None:
+            return PercentilePacing.by(self.step, balance=chosen)
+        return PercentilePacing(percentiles, chosen)
 
     def held_out(self) -> int | float | None:
         """Folds (a whole number), a share of the labels, 0 for none, or None for a choice of ours."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from curriculum_labeling.runs.budgets import MOST_PASSES
-from curriculum_labeling.runs.choices import BATCH, Choices, Pace
+from curriculum_labeling.runs.choices import BATCH, BY_PASSES, FEW_PASSES, Choices, Pace
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.vision.config import TrainingConfig
@@ -15,6 +15,8 @@ from curriculum_labeling.vision.recipe import Recipe, build_recipe
 LEARNING_RATE, LARGE_LEARNING_RATE = 0.1, 0.15
 # Pseudo-labels soon outnumber the labels; a quarter of every batch stays with what is known.
 LABELED_SHARE = 0.25
+# What a training does to images that it sees a few times, or many times.
+A_FEW_TIMES, MANY_TIMES = "cutout", "light"
 # A border of the mean color takes much of a very small image (measured on 8-pixel digits).
 REFLECTED_UP_TO = 16
 
@@ -66,4 +68,9 @@ def most_steps(images: int, batch: int) -> int:
 def _recipe(choices: Choices) -> str | Recipe:
     if choices.resolution <= REFLECTED_UP_TO and choices.augmentation == "moderate":
         return build_recipe("moderate", flippable=choices.flip, border="reflect")
-    return choices.augmentation
+    return MANY_TIMES if choices.augmentation == BY_PASSES else choices.augmentation
+
+
+def augmentation_for(steps: int, batch: int, images: int) -> str:
+    """The augmentation of a training that goes so many steps through these images."""
+    return A_FEW_TIMES if steps * batch <= FEW_PASSES * images else MANY_TIMES

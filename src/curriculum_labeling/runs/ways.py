@@ -13,6 +13,7 @@ from curriculum_labeling.data.images import Images
 from curriculum_labeling.labels import FloatArray, IntArray, Labels
 from curriculum_labeling.runs.clock import Clock, Work
 from curriculum_labeling.runs.probe import ProbeLearner
+from curriculum_labeling.runs.settings import augmentation_for
 from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePart, network_name
 from curriculum_labeling.vision.devices import numbers_for
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
@@ -36,6 +37,8 @@ class TimedImageLearner(ImageLearner):
     ahead: list[Work]
     steps: int | None
     most_steps: int
+    # Whether augmentation depends on how often a training sees an image.
+    by_passes: bool = False
     # The training that is under way, or was last.
     stage: str = ""
     _pace: float | None = None
@@ -62,6 +65,9 @@ class TimedImageLearner(ImageLearner):
             self.clock.fix(name, self.steps or self._planned(labels, seed))
         steps = self.clock.steps[name]
         self.config = replace(self.config, budget=Budget(steps=steps))
+        if self.by_passes:
+            chosen = augmentation_for(steps, self.config.batch_size, len(labels))
+            self.config = replace(self.config, augmentation=chosen)
         return steps
 
     def _finish(self, pace: float | None) -> None:
