@@ -55,7 +55,7 @@ INTRODUCTION = (
     "",
     "Few cells have been run so far, one seed each; what is not there was not run. Cells from before the paper's split "
     "and bf16 are gone from this page; their numbers are in the log. The hour with 4,000 labels had two rounds, on "
-    "half of the rows and on all, light throughout; `fit` now makes three (docs/log.md has why, on validation rows). Labels "
+    "half of the rows and on all, light throughout; `fit` now makes three (docs/log.md has why). Labels "
     "only is one training, planned by a pace taken before it; what it really took is in the column *spent*.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
