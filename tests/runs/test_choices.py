@@ -102,7 +102,7 @@ def test_many_labels_have_augmentation_by_how_often_a_training_sees_an_image(lis
     monkeypatch.setattr(choices, "MANY_LABELS", 12)
     found = choose(FitOptions(minutes=5), listing(), CPU)
     assert found.augmentation == "by passes"
-    assert "more than 12 times, light; else cutout" in found.reasons["augmentation"]
+    assert "more than 16 times, light; else cutout" in found.reasons["augmentation"]
     assert training_config(found).augmentation == "light"
     assert choose(FitOptions(minutes=5, augmentation="cutout"), listing(), CPU).augmentation == "cutout"
     assert choose(FitOptions(minutes=5, budget="large"), listing(), CPU).augmentation == "heavy"

@@ -13,6 +13,7 @@ from curriculum_labeling.runs.division import (
     MANY_FIRST_PERCENT,
     MANY_GROWTH,
     MANY_LABELS,
+    MANY_LAST_PERCENT,
     MOST_PASSES_TURNS,
     MOST_ROUNDS,
     PAYS_FROM,
@@ -65,14 +66,24 @@ def test_many_labels_have_a_short_round_on_most_rows_before_long_ones_on_all():
     assert hour.weights[1] >= hour.weights[0]
 
 
-@given(rounds=st.integers(1, MOST_ROUNDS), labels=st.sampled_from([MANY_LABELS - 1, MANY_LABELS]))
-def test_percentiles_fall_in_equal_steps_from_where_the_first_round_begins(rounds, labels):
-    least = MANY_FIRST_PERCENT if labels >= MANY_LABELS else 0.0
-    taken = [100 - p for p in Division((1.0,) * (rounds + 1), first_percent=least).percentiles]
-    assert taken[0] == pytest.approx(100 if rounds == 1 else max(least, 100 / rounds), abs=0.05)
-    assert taken[-1] == 100
+@given(rounds=st.integers(1, MOST_ROUNDS), percents=st.sampled_from([None, (60.0, 100.0), (60.0, 80.0)]))
+def test_rounds_widen_in_equal_steps(rounds, percents):
+    taken = [100 - p for p in Division((1.0,) * (rounds + 1), percents=percents).percentiles]
+    first, last = percents or (100 / rounds, 100)
+    assert taken[0] == pytest.approx(first, abs=0.05)
+    assert rounds == 1 or taken[-1] == last
     steps = [b - a for a, b in pairwise(taken)]
-    assert steps == pytest.approx([(100 - taken[0]) / max(1, rounds - 1)] * (rounds - 1), abs=0.11)
+    assert steps == pytest.approx([(last - first) / max(1, rounds - 1)] * (rounds - 1), abs=0.11)
+
+
+@given(passes=st.floats(1e4, 1e9), labels=st.integers(1, 10_000))
+def test_percents_follow_from_the_number_of_labels(passes, labels):
+    division = divide(passes, labels, 50_000, turns=False)
+    if division.rounds:
+        many = labels >= MANY_LABELS
+        assert division.percents == ((MANY_FIRST_PERCENT, MANY_LAST_PERCENT) if many else None)
+    if division.rounds == 1:
+        assert division.percentiles == ((100 - MANY_FIRST_PERCENT,) if many else (0.0,))
 
 
 def test_the_more_labels_the_fewer_rounds():

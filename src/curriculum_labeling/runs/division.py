@@ -21,10 +21,10 @@ EPOCHS_OF_LABELS = 160
 # Fewer images than these teach a network little; on a small set, so many passes over all of its images.
 SHORTEST_FIRST, SHORTEST_ROUND = 40_000, 60_000
 FEWEST_PASSES_FIRST, FEWEST_PASSES_ROUND = 8, 12
-# From so many labels on the surest rows are nearly all right, and the first of several rounds takes so many percent of
-# them: few enough to leave most mistakes out, which a short round then mends (measured with 4,000 labels, not
-# below). With fewer labels every round adds the same share.
-MANY_LABELS, MANY_FIRST_PERCENT = 2_000, 60.0
+# From so many labels on the surest rows are nearly all right. What the first round takes of them, in percent, leaves
+# most mistakes out, which a short round then mends; where it is the only one it does as well (measured with 4,000
+# labels, not below). With fewer labels every round adds the same share, up to all.
+MANY_LABELS, MANY_FIRST_PERCENT, MANY_LAST_PERCENT = 2_000, 60.0, 100.0
 # What labels only may take of all: there must be time left for a round twice as long.
 LARGEST_FIRST = 1 / 3
 # Rounds pay where there is time for so many times what labels only can use; else it has all of it.
@@ -33,7 +33,7 @@ PAYS_FROM = 1.25
 GROWTH, MANY_GROWTH = 1.4, 2.0
 # The compact networks: how long an image takes each of them, against the narrowest (docs/results/peak.md), and
 # from how many images of the narrowest in a training on it is no worse in the same time.
-WIDTHS = {"compact": (1.0, 0), "compact-48": (1.7, 400_000), "compact-64": (2.7, 1_200_000)}
+WIDTHS = {"compact": (1.0, 0), "compact-48": (1.7, 400_000), "compact-64": (2.7, 1_000_000)}
 MOST_ROUNDS = 10
 # Scoring an image and its mirror image costs as much as training on 1.3 images; rounds may score for this share of all.
 SCORING, LARGEST_SCORING = 1.3, 0.25
@@ -43,12 +43,13 @@ SCORING, LARGEST_SCORING = 1.3, 0.25
 class Division:
     """The share of each training, labels only first, and of turns before them all; together 1.
 
-    The first of several rounds takes `first_percent` of the rows at least, and the last one all of them.
+    `percents` are what the first and the last round take of the unlabeled rows; unless given, rounds
+    widen in equal steps up to all of them.
     """
 
     weights: tuple[float, ...]
     turns: float = 0.0
-    first_percent: float = 0.0
+    percents: tuple[float, float] | None = None
 
     @property
     def rounds(self) -> int:
@@ -57,9 +58,10 @@ class Division:
 
     @property
     def percentiles(self) -> tuple[float, ...]:
-        """The percentile of every round, in equal steps down to 0, rounded to a tenth."""
-        first, steps = 100 - max(self.first_percent, 100 / self.rounds), max(1, self.rounds - 1)
-        return (*(round(first * (1 - done / steps), 1) for done in range(self.rounds - 1)), 0.0)
+        """The percentile of every round, in equal steps, rounded to a tenth."""
+        first, last = self.percents or (100 / self.rounds, 100.0)
+        step = (last - first) / max(1, self.rounds - 1)
+        return tuple(abs(round(100 - first - done * step, 1)) for done in range(self.rounds))
 
 
 def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: float = 1.0) -> Division:
@@ -76,10 +78,11 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: flo
     first = min(useful, LARGEST_FIRST * left)
     shortest = max(cost * min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
     most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
-    growth, percent = (MANY_GROWTH, MANY_FIRST_PERCENT) if labels >= MANY_LABELS else (GROWTH, 0.0)
+    many = labels >= MANY_LABELS
+    growth = MANY_GROWTH if many else GROWTH
     rounds = max((r for r in range(1, most + 1) if _growing(left - first, r, growth)[0] >= shortest), default=1)
     weights = tuple(part / passes for part in (first, *_growing(left - first, rounds, growth)))
-    return Division(weights, before / passes, percent)
+    return Division(weights, before / passes, (MANY_FIRST_PERCENT, MANY_LAST_PERCENT) if many else None)
 
 
 def divide_widely(passes: float, labels: int, unlabeled: int, *, turns: bool) -> tuple[Division, str]:
