@@ -54,8 +54,9 @@ INTRODUCTION = (
     "image labeled, the same in every table: what a network can reach in the time if labels are no matter.",
     "",
     "Few cells have been run so far, one seed each; what is not there was not run. Cells from before the paper's split "
-    "and bf16 are gone from this page; their numbers are in the log. The hour with 4,000 labels had two rounds, on "
-    "half of the rows and on all, light throughout; `fit` now makes three (docs/log.md has why). Labels "
+    "and bf16 are gone from this page; their numbers are in the log. Two cells are of earlier defaults: the hour of "
+    "ours with 4,000 labels had two rounds, on half of the rows and on all, light throughout, where `fit` now makes three; "
+    "labels only for 15 minutes had compact-48, where both now have compact-64 (docs/log.md has why). Labels "
     "only is one training, planned by a pace taken before it; what it really took is in the column *spent*.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
