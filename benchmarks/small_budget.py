@@ -4,7 +4,8 @@ Every method has the same network, optimizer, augmentation and time, whole proce
 reading the images and the last look at the test images). Time is processor time of one thread, so
 that other work on the machine does not count: two cores do in a minute what one does in 1.6
 (docs/results/peak.md), so M minutes are 1.6 × M such minutes. A cell is kept when it is finished; the
-same command goes on with the others, and several may run at once.
+same command goes on with the others, and several may run at once. What a machine does in a minute depends
+most on whether it computes in bf16, so cells of either kind are kept apart.
 
 As in the paper, 5,000 of the training images are held out of every cell: choices are made by what is
 printed, which is the accuracy on them. That on the test images only goes into the cell, for the page.
@@ -44,6 +45,7 @@ from curriculum_labeling.runs.division import (
 )
 from curriculum_labeling.runs.settings import LABELED_SHARE, augmentation_for, learning_rate_for
 from curriculum_labeling.vision.config import TrainingConfig
+from curriculum_labeling.vision.devices import cpu_has_bf16
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
 from curriculum_labeling.vision.networks import Factory
 from curriculum_labeling.vision.schedule import Budget
@@ -220,9 +222,15 @@ def run(arguments: argparse.Namespace) -> None:
     images = join(known, cifar10.load(arguments.data, part="test"))
     asked = itertools.product(arguments.minutes, arguments.labels, arguments.seeds, arguments.methods)
     for minutes, labels, seed, method in asked:
-        path = arguments.out / "cells" / f"{labels}-{minutes:g}-{method.replace(' ', '_')}-{seed}.csv"
+        path = path_of(arguments.out, minutes, labels, seed, method)
         if not path.exists():
             write(path, list(cell(images, known.labels, minutes, labels, seed, method)))
+
+
+def path_of(out: Path, minutes: float, labels: int, seed: int, method: str) -> Path:
+    """Where a cell of this machine is kept."""
+    numbers = "bf16" if cpu_has_bf16() else "fp32"
+    return out / "cells" / numbers / f"{labels}-{minutes:g}-{method.replace(' ', '_')}-{seed}.csv"
 
 
 def cell(images: Images, truth: np.ndarray, minutes: float, labels: int, seed: int, method: str) -> Iterator[Line]:

@@ -18,25 +18,21 @@ Cell = list[dict[str, str]]
 
 def write_page(out: Path) -> None:
     """Write `small_budget.md` beside the folder of cells, and figure-5 into it."""
-    cells = read_cells(out / "cells")
-    limit = [[{**line, "method": LIMIT} for line in cell] for cell in cells if int(cell[-1]["labels"]) == ALL]
-    labels = sorted({int(cell[-1]["labels"]) for cell in cells} - {ALL}, reverse=True)
     text = ["# CIFAR-10 in minutes", "", *INTRODUCTION]
-    for count in labels:
-        mine = [cell for cell in cells if int(cell[-1]["labels"]) == count] + limit
-        draw(mine, count, out / f"figure-5-{count}")
-        text += [
-            "",
-            f"## {count:,} labels",
-            "",
-            *table(mine),
-            "",
-            f"![error against minutes](small_budget/figure-5-{count}.png)",
-        ]
-        text += ["", "Round by round (share of pseudo-labels taken that are right, in percent):", "", *rounds(mine)]
+    for numbers, machine in MACHINES.items():
+        cells = read_cells(out / "cells" / numbers)
+        limit = [[{**line, "method": LIMIT} for line in cell] for cell in cells if int(cell[-1]["labels"]) == ALL]
+        for count in sorted({int(cell[-1]["labels"]) for cell in cells} - {ALL}, reverse=True):
+            mine = [cell for cell in cells if int(cell[-1]["labels"]) == count] + limit
+            title, figure = f"{count:,} labels, {machine}", f"figure-5-{count}-{numbers}"
+            draw(mine, title, out / figure)
+            text += ["", f"## {title}", "", *table(mine), "", f"![error against minutes](small_budget/{figure}.png)"]
+            text += ["", "Round by round (share of pseudo-labels taken that are right, in percent):", "", *rounds(mine)]
     (out.parent / "small_budget.md").write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
+# Folders of cells, by the numbers that trainings compute in, and what to call the machine that they come from.
+MACHINES = {"bf16": "a processor with bf16", "fp32": "a processor without"}
 INTRODUCTION = (
     "Test accuracy in percent on the 10,000 test images, mean ± std over seeds (n in brackets where above 1), "
     "after so many minutes of two cores: whole process, scoring included. Time is processor time of one "
@@ -137,7 +133,7 @@ def ordered(groups: dict[tuple[str, float], list[Cell]]) -> list[str]:
     return [method for method in METHOD_ORDER if any(method == one for one, _ in groups)]
 
 
-def draw(cells: list[Cell], labels: int, path: Path) -> None:
+def draw(cells: list[Cell], title: str, path: Path) -> None:
     """Error against minutes: a line through the rounds of each cell, its end the larger dot."""
     figure = Figure(figsize=(6.2, 4.0), layout="constrained")
     axes = figure.add_subplot()
@@ -152,7 +148,7 @@ def draw(cells: list[Cell], labels: int, path: Path) -> None:
     axes.set_xlim(left=0)
     axes.set_xlabel("minutes on two cores")
     axes.set_ylabel("test error (%)")
-    axes.set_title(f"CIFAR-10, {labels:,} labels", loc="left", fontsize=11)
+    axes.set_title(f"CIFAR-10, {title}", loc="left", fontsize=11)
     axes.grid(color="#eeeeee")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)

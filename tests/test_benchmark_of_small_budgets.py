@@ -12,18 +12,20 @@ from tests.vision.small import colors, with_norm
 def test_the_page_has_means_and_rounds(tmp_path):
     for seed, accuracy in ((0, 0.5), (1, 0.6)):
         known = ("labels only", 250, 5.0, seed, 0, 0, None, 1000, 4.9)
-        small_budget.write(tmp_path / "out" / "cells" / f"{seed}.csv", [small_budget.Line(*known, 0.4, accuracy)])
+        small_budget.write(
+            tmp_path / "out" / "cells" / "bf16" / f"{seed}.csv", [small_budget.Line(*known, 0.4, accuracy)]
+        )
     ours = [
         small_budget.Line("ours", 250, 5.0, 0, 0, 0, None, 400, 1.0, 0.4, 0.5),
         small_budget.Line("ours", 250, 5.0, 0, 1, 90, 0.75, 1000, 4.8, 0.4, 0.7),
     ]
-    small_budget.write(tmp_path / "out" / "cells" / "ours.csv", ours)
+    small_budget.write(tmp_path / "out" / "cells" / "bf16" / "ours.csv", ours)
     small_budget_page.write_page(tmp_path / "out")
     page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
     assert "| labels only | 55.00 ± 7.07 (2) |" in page
     assert "| ours | 70.00 |" in page
     assert "| ours | 5 | 4.8 | 0 | 1,000 | 50.0, 70.0 (75) |" in page
-    assert (tmp_path / "out" / "figure-5-250.png").stat().st_size > 1000
+    assert (tmp_path / "out" / "figure-5-250-bf16.png").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("method", ["labels only", "threshold 0.9", "fine-tuned", "ours"])
@@ -60,10 +62,22 @@ def test_a_cell_prints_what_to_choose_by_and_keeps_the_test_images_for_the_page(
     assert "accuracy=nan" in capsys.readouterr().out
 
 
+def test_cells_of_machines_that_compute_in_other_numbers_are_apart(tmp_path, monkeypatch):
+    for numbers, accuracy in (("bf16", 0.7), ("fp32", 0.6)):
+        monkeypatch.setattr(small_budget, "cpu_has_bf16", lambda numbers=numbers: numbers == "bf16")
+        line = small_budget.Line("ours", 250, 5.0, 0, 0, 0, None, 1000, 4.9, 0.4, accuracy)
+        small_budget.write(small_budget.path_of(tmp_path / "out", 5.0, 250, 0, "ours"), [line])
+    small_budget_page.write_page(tmp_path / "out")
+    page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
+    fast, slow = page.split("## 250 labels, ")[1:]
+    assert "| ours | 70.00 |" in fast
+    assert "| ours | 60.00 |" in slow
+
+
 def test_the_limit_is_a_row_of_every_table(tmp_path):
     for labels, accuracy in ((250, 0.5), (4000, 0.8), (small_budget.ALL, 0.9)):
         line = small_budget.Line("labels only", labels, 5.0, 0, 0, 0, None, 1000, 4.9, 0.4, accuracy)
-        small_budget.write(tmp_path / "out" / "cells" / f"{labels}.csv", [line])
+        small_budget.write(tmp_path / "out" / "cells" / "bf16" / f"{labels}.csv", [line])
     small_budget_page.write_page(tmp_path / "out")
     page = (tmp_path / "small_budget.md").read_text(encoding="utf-8")
     assert page.count("| all 45,000 labels | 90.00 |") == 2
