@@ -37,6 +37,19 @@ def test_the_size_of_batches_does_not_matter(flip):
     assert one.log_confidence == pytest.approx(other.log_confidence, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("side", "batch", "sizes"),
+    [(8, 512, [60]), (64, 512, [32, 28]), (64, 20, [20, 20, 20]), (128, 512, [16] * 3 + [12])],
+)
+def test_a_cpu_scores_as_many_images_at_once_as_its_cache_is_good_for(side, batch, sizes):
+    seen = []
+    network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten()).eval()
+    network.register_forward_pre_hook(lambda _, inputs: seen.append(len(inputs[0])))
+    pixels = np.zeros((60, side, side, 3), dtype=np.uint8)
+    Scorer(network, PREPROCESSING, torch.device("cpu"), batch).score(pixels, np.arange(60), Group())
+    assert seen == sizes
+
+
 def test_flips_average_probabilities():
     plain, both = scorer(5), scorer(5, flip=True)
     mirrored = PIXELS[:20, :, ::-1]

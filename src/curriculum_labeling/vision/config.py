@@ -84,7 +84,7 @@ class TrainingConfig:
     compile, channels_last : bool
         `torch.compile` (slow to start), and the memory layout.
     score_batch : int
-        Rows scored at a time.
+        Rows scored at a time, at most; on a CPU not more than its cache is good for.
     """
 
     network: str | Factory = "compact"
