@@ -25,6 +25,28 @@ def test_a_time_that_is_up_still_gives_one_step(tmp_path):
     assert Clock(Run(tmp_path), minutes=0.01).plan([Work("a", 1, 0)], 10.0, 64, most=50) == 1
 
 
+def test_the_course_that_is_delivered_has_at_least_the_steps_of_its_folds(tmp_path):
+    clock = Clock(Run(tmp_path), minutes=0.01)
+    for name, steps in (
+        ("which way up", 90),
+        ("fold-1, round 0", 17),
+        ("fold-1, round 1", 49),
+        ("fold-2, round 0", 13),
+    ):
+        clock.fix(name, steps)
+    planned = []
+    for name in ("fold-2, round 1", "main, round 0", "main, round 1"):
+        planned.append(clock.plan([Work(name, 1, 0)], 10.0, 64, most=50))
+        clock.fix(name, planned[-1])
+    assert planned == [49, 17, 49]
+
+
+def test_a_round_has_at_least_half_the_steps_of_the_one_before(tmp_path):
+    clock = Clock(Run(tmp_path), minutes=0.01)
+    clock.fix("main, round 0", 17)
+    assert clock.plan([Work("main, round 1", 1, 0)], 10.0, 64, most=50) == 8
+
+
 def test_steps_and_seconds_survive_a_restart(tmp_path):
     run = Run(tmp_path)
     clock = Clock(run, minutes=1)

@@ -30,6 +30,20 @@ def test_the_longer_the_time_the_more_steps_tell_the_pace(seconds, timed, monkey
     assert planned[0][1] == (0.01 if len(timed) == 1 else 0.02)  # the last measurement counts
 
 
+def test_the_pace_of_a_training_is_that_of_the_one_before_turns_included():
+    images = colors()
+    learner = ways.TimedImageLearner(images, settings(), device="cpu")
+    learner.clock = SimpleNamespace(steps={"which way up": 3, "main, round 0": 2}, save=lambda: None)
+    learner.ahead = [Work("which way up", 1.0, 0), Work("main, round 0", 1.0, 0)]
+    learner.learn_turns(np.arange(20), seed=0)
+    after_turns = learner._pace
+    model = learner.fit(labels_of(images, np.arange(20)), seed=0)
+    assert after_turns is not None
+    assert after_turns > 0
+    assert learner._pace == model.seconds / 2
+    assert learner.ahead == []
+
+
 @pytest.mark.parametrize(("by_passes", "steps", "operations"), [(True, 5, 0), (True, 6, 1), (False, 5, 1)])
 def test_a_training_that_sees_images_a_few_times_leaves_operations_out_where_it_may_choose(
     by_passes, steps, operations

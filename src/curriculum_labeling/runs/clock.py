@@ -14,6 +14,8 @@ from curriculum_labeling.data.typed import brief
 from curriculum_labeling.runs.directory import CHECKPOINTS, Run, RunError
 
 CLOCK = "clock.json"
+# Between the name of a course and the number of a round, in the name of a training.
+ROUND = ", round "
 # Kept back for the ledger, the model folder and the report.
 LAST_SECONDS = 8.0
 SAVE_SECONDS = 10.0
@@ -74,13 +76,28 @@ class Clock:
             self.save()
 
     def plan(self, ahead: list[Work], seconds_per_step: float, batch: int, most: int) -> int:
-        """Steps of the first piece of work ahead: its share of the time that is left, and not more than `most`."""
+        """Steps of the first piece of work ahead: its share of the time that is left, and not more than `most`.
+
+        Where trainings before it took longer than planned, little of the time may be left; it then has the
+        fewest steps that make sense, and the run takes longer.
+        """
         assert self.seconds_left is not None
         seconds_per_scored = seconds_per_step / batch / SCORING_SPEEDUP
         scoring = sum(work.scored for work in ahead) * seconds_per_scored
         share = ahead[0].weight / sum(work.weight for work in ahead)
         usable = (self.seconds_left - LAST_SECONDS - scoring) * share
-        return max(1, min(most, int(usable / seconds_per_step)))
+        return max(self.fewest(ahead[0].name), min(most, int(usable / seconds_per_step)))
+
+    def fewest(self, name: str) -> int:
+        """Steps that a training has in any case, by what other trainings began with.
+
+        As many as the same round has in folds, or they would measure a better model than the one that is
+        delivered; and half as many as the round before it, or its network would know less than that one.
+        """
+        course, _, number = name.rpartition(ROUND)
+        folds = [steps for other, steps in self.steps.items() if course and other.rpartition(ROUND)[2] == number]
+        before = self.steps.get(f"{course}{ROUND}{int(number) - 1}", 0) if course else 0
+        return max(1, before // 2, *folds)
 
     def fix(self, name: str, steps: int) -> None:
         """Write down the steps of a piece of work, before it begins."""

@@ -14,7 +14,7 @@ from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.pacing import PercentilePacing
 from curriculum_labeling.runs.budgets import FOLD_WEIGHT
 from curriculum_labeling.runs.choices import Choices
-from curriculum_labeling.runs.clock import Work
+from curriculum_labeling.runs.clock import ROUND, Work
 from curriculum_labeling.runs.kept import KeepingLearner
 from curriculum_labeling.runs.ways import Way
 
@@ -75,7 +75,7 @@ def work_of(courses: list[Course], turns: float, weights: tuple[float, ...], sco
     before = [Work(TURNS, turns, 0)] if turns else []
     return before + [
         Work(
-            f"{course.name}, round {t}",
+            f"{course.name}{ROUND}{t}",
             weight if course.main else weight * FOLD_WEIGHT,
             scored if course.main or t + 1 < len(weights) else 0,
         )

@@ -29,7 +29,7 @@ from curriculum_labeling.data.sizes import read_sizes
 from curriculum_labeling.labels import FloatArray, IntArray, Labels, Round
 from curriculum_labeling.runs import records, tables
 from curriculum_labeling.runs.choices import BY_PASSES, Choices
-from curriculum_labeling.runs.clock import Clock
+from curriculum_labeling.runs.clock import ROUND, Clock
 from curriculum_labeling.runs.courses import Course, HeldOut, gather_held_out, plan_courses, run_course, work_of
 from curriculum_labeling.runs.directory import (
     CHECK,
@@ -231,14 +231,14 @@ def run_courses(job: Job, way: Way, courses: list[Course], rows: Rows) -> tuple[
             seed=job.options.seed,
             folder=folder,
         )
-        job.tell(f"{course.name}, round 0", 0, rounds + 1)
+        job.tell(f"{course.name}{ROUND}0", 0, rounds + 1)
         for round_, of_held_out in found:
             logits[course.name].append(of_held_out)
             if course.main:
                 models.append(round_.model.model)  # type: ignore[attr-defined]
                 keep_round(job, way, round_, rows)
             job.clock.save()
-            job.tell(f"{course.name}, round {round_.number}", round_.number + 1, rounds + 1)
+            job.tell(f"{course.name}{ROUND}{round_.number}", round_.number + 1, rounds + 1)
     return gather_held_out(courses, logits, job.choices), models
 
 

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from curriculum_labeling.data.images import Images
+from curriculum_labeling.data.progress import Tell
 from curriculum_labeling.labels import FloatArray, IntArray, Labels
 from curriculum_labeling.runs.clock import Clock, Work
 from curriculum_labeling.runs.probe import ProbeLearner
 from curriculum_labeling.runs.settings import augmentation_for
 from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePart, network_name
 from curriculum_labeling.vision.devices import numbers_for
+from curriculum_labeling.vision.feed import Feed
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
 from curriculum_labeling.vision.schedule import Budget
-from curriculum_labeling.vision.training import TIMED_STEPS, seconds_per_step
+from curriculum_labeling.vision.training import TIMED_STEPS, Trained, seconds_per_step
 
 CHUNK = 2048
 # Steps that tell how long one takes: for this share of the time, and not more than so many.
@@ -48,15 +51,22 @@ class TimedImageLearner(ImageLearner):
         steps = self._fix_steps(labels, seed)
         model = super().fit(labels, seed=seed)
         model.passes = steps * self.config.batch_size
-        self._finish(model.seconds / steps)
+        self._finish()
         return model
 
     def learn_turns(self, rows: IntArray, *, seed: int) -> float:
         """Which way up images are, within its share of the time."""
         self._fix_steps(Labels.of(rows, np.zeros_like(rows)), seed)
         right = super().learn_turns(rows, seed=seed)
-        self._finish(self._pace)
+        self._finish()
         return right
+
+    def _trained(self, network: nn.Module, feed: Feed, tell: Tell | None) -> Trained:
+        """The network trained, and the pace of the next training from how long that took."""
+        trained = super()._trained(network, feed, tell)
+        assert self.config.budget.steps is not None
+        self._pace = trained.seconds / self.config.budget.steps
+        return trained
 
     def _fix_steps(self, labels: Labels, seed: int) -> int:
         """Steps of the training ahead: those it began with, those asked for, or its share of the time."""
@@ -70,8 +80,7 @@ class TimedImageLearner(ImageLearner):
             self.config = replace(self.config, augmentation=chosen)
         return steps
 
-    def _finish(self, pace: float | None) -> None:
-        self._pace = pace
+    def _finish(self) -> None:
         self.ahead = self.ahead[1:]
         self.clock.save()
 

@@ -61,7 +61,7 @@ class Scorer:
         """How many of these images are scored at once."""
         if self.device.type != "cpu":
             return self.batch
-        _, height, width, _ = pixels.shape
+        height, width = (int(side) for side in pixels.shape[1:3])
         return min(self.batch, max(FEWEST_AT_ONCE, CACHED_PIXELS // (height * width)))
 
     @torch.inference_mode()
