@@ -13,7 +13,7 @@ from rich.table import Table
 
 from curriculum_labeling.data.check import DataCheck
 from curriculum_labeling.report import wording
-from curriculum_labeling.runs.choices import Choices
+from curriculum_labeling.runs.choices import HINT, Choices
 from curriculum_labeling.runs.directory import Run
 from curriculum_labeling.runs.fit import Job
 from curriculum_labeling.runs.outcome import Outcome
@@ -44,6 +44,8 @@ def show_plan(console: Console, job: Job, seconds: float | None) -> None:
     elif seconds is not None:
         table.add_row("time", f"about {duration(seconds)}", "[dim]estimated on this machine[/dim]")
     console.print(table)
+    if hint := job.choices.reasons.get(HINT):
+        console.print(f"[yellow]hint:[/yellow] {escape(hint)}", soft_wrap=True, highlight=False)
     console.print(f"run directory  {escape(str(job.run.folder))}", soft_wrap=True, highlight=False)
 
 
@@ -61,7 +63,8 @@ def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
     shares = (
         "one cut for all classes" if choices.pacing.balance == "none" else f"class shares: {choices.pacing.balance}"
     )
-    then = f"then the surest {taken} % of the unlabeled; {shares}" if taken else "no rounds"
+    surest = "all unlabeled" if taken == "100" else f"the surest {taken} % of the unlabeled"
+    then = f"then {surest}; {shares}" if taken else "no rounds"
     yield "rounds", f"labels only, {then}"
     held = f"{choices.folds} folds" if choices.folds else f"{choices.holdout:.0%} of the labels"
     yield "validation", held if choices.folds or choices.holdout else "none"

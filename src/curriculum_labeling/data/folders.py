@@ -11,6 +11,8 @@ from curriculum_labeling.data.listing import Listing, list_pairs
 IMAGE_SUFFIXES = frozenset(
     (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".jp2", ".avif", ".heic")
 )
+# Tables and notes that lie beside images; any other file that cannot be read may be an image that is damaged.
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".md", ".json", ".yaml", ".yml", ".xml", ".html")
 LEFT_BY_SYSTEMS = frozenset(("thumbs.db", "desktop.ini", "__macosx"))
 
 # Folders walked so far, by device and inode: no folder is read twice, whatever links lead to it.
@@ -20,8 +22,8 @@ Visited = set[tuple[int, int]]
 def list_images(labeled: str | Path, unlabeled: str | Path | None = None) -> Listing:
     """Files under labeled/<class>/ with their classes, then files anywhere under `unlabeled` without.
 
-    Hidden files are left out, and links are followed, each folder once: an unlabeled folder that
-    contains the labeled one gives only the other files.
+    Hidden files and plain text (by its suffix) are left out, and links are followed, each folder once: an
+    unlabeled folder that contains the labeled one gives only the other files.
     """
     labeled = Path(labeled)
     visited: Visited = set()
@@ -53,12 +55,14 @@ def class_folders(labeled: Path) -> list[Path]:
 
 
 def walk(folder: Path, visited: Visited) -> Iterator[str]:
-    """Every regular file under a folder, by name; hidden ones and folders already visited are left out."""
+    """Every regular file under a folder, by name; hidden ones, text and folders already visited are left out."""
     stack = [(str(folder), True)]
     while stack:
         path, is_folder = stack.pop()
         if is_folder:
             stack += reversed(_entries(path, visited))
+        elif path.lower().endswith(TEXT_SUFFIXES):
+            continue
         elif os.path.isfile(path) or os.path.islink(path):  # a broken link is a lost image: the cache will name it
             yield path
 

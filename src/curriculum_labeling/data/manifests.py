@@ -18,11 +18,13 @@ def list_images(manifest: str | Path) -> Listing:
         with open(manifest, encoding="utf-8-sig", newline="") as file:
             lines = [(fields, number) for fields, number in _numbered(csv.reader(file, strict=True)) if any(fields)]
     except OSError as error:
-        raise ValueError(f"manifest must be a CSV file, got {manifest}: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"manifest must be a CSV file in UTF-8, got {manifest}: {error}.") from error
+        raise ValueError(f"{manifest} must be a CSV file that can be read, got: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{manifest} must be a CSV file in UTF-8, got bytes that are no such text.") from error
+    except csv.Error as error:
+        raise ValueError(f"{manifest} must be a CSV file with every quote closed, got: {error}.") from error
     if not lines:
-        raise ValueError(f'manifest must begin with the line "path,label", got an empty file {manifest}.')
+        raise ValueError(f'{manifest} must begin with the line "path,label", got an empty file.')
     columns = _columns(lines[0][0], manifest)
     return _listing(lines[1:], columns, manifest)
 
@@ -34,7 +36,9 @@ def _numbered(reader: object) -> list[tuple[list[str], int]]:
 def _columns(header: list[str], manifest: Path) -> list[str]:
     columns = [name.strip().lower() for name in header]
     if columns not in (["path", "label"], ["label", "path"], ["path"]):
-        raise ValueError(f'line 1 of {manifest} must be "path,label" (or "path"), got "{_short(",".join(header))}".')
+        raise ValueError(
+            f'line 1 of {manifest} must be "path,label" (or "path", all unlabeled), got "{_short(",".join(header))}".'
+        )
     return columns
 
 
@@ -57,9 +61,10 @@ def _listing(lines: list[tuple[list[str], int]], columns: list[str], manifest: P
         pairs.append((path, label))
     if faults:
         more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-        raise ValueError(f"{manifest} has {len(faults)} faulty lines: {'; '.join(faults[:SHOWN])}{more}.")
+        lines_of = "1 faulty line" if len(faults) == 1 else f"{len(faults)} faulty lines"
+        raise ValueError(f"{manifest} has {lines_of}: {'; '.join(faults[:SHOWN])}{more}.")
     if not pairs:
-        raise ValueError(f"manifest must name at least one image, got only a header in {manifest}.")
+        raise ValueError(f"{manifest} must name at least one image, got only a header.")
     return list_pairs(pairs)
 
 

@@ -137,7 +137,7 @@ def _small(options: FitOptions, total: float, why: str, folds: int, reasons: dic
         return options.budget == "small"
     small = total < LARGE
     chosen = "the quick optimizer, Muon" if small else "SGD, as in the paper"
-    each = ", folds apart," if folds else ""
+    each = ", not counting folds," if folds else ""
     reasons["budget"] = f"about {_rounded(total)} images to train on{each} {why}: {chosen}"
     return small
 

