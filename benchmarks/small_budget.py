@@ -34,7 +34,6 @@ from curriculum_labeling.data.images import Images, join
 from curriculum_labeling.data.splits import draw_split
 from curriculum_labeling.pacing import Pacing
 from curriculum_labeling.runs.choices import BATCH, LABELS_FOR_PIECES, PIECES, batch_for
-from curriculum_labeling.runs.clock import SCORING_SPEEDUP
 from curriculum_labeling.runs.division import (
     LABELS_FOR_TURNS,
     MANY_LABELS,
@@ -45,7 +44,7 @@ from curriculum_labeling.runs.division import (
 )
 from curriculum_labeling.runs.settings import LABELED_SHARE, augmentation_for, learning_rate_for
 from curriculum_labeling.vision.config import TrainingConfig
-from curriculum_labeling.vision.devices import cpu_has_bf16
+from curriculum_labeling.vision.devices import cpu_has_bf16, scoring_speedup
 from curriculum_labeling.vision.learner import FineTuningImageLearner, ImageLearner, ImageModel
 from curriculum_labeling.vision.networks import Factory
 from curriculum_labeling.vision.schedule import Budget
@@ -110,7 +109,7 @@ class CpuClock:
 
     def steps(self, share: float, rest: float, scored: int, pace: float, batch: int) -> int:
         """Steps of a training with this share, where `rest` is for those after it, and so many images are scored."""
-        left = self.seconds - self.spent - scored / pace / SCORING_SPEEDUP
+        left = self.seconds - self.spent - scored / pace / scoring_speedup("cpu")
         return max(1, int(left * share / (share + rest) * pace / batch))
 
 
@@ -212,7 +211,8 @@ def plan(method: str, passes: float, labels: int, unlabeled: int) -> tuple[Pacin
 
 def ours(passes: float, labels: int, unlabeled: int) -> tuple[Division, str]:
     """How `fit` would divide so many passes of the narrow network, and the network it would take for them."""
-    return divide_widely(passes, labels, unlabeled, turns=labels <= LABELS_FOR_TURNS)
+    scoring = 2 / scoring_speedup("cpu")  # mirror images as well
+    return divide_widely(passes, labels, unlabeled, turns=labels <= LABELS_FOR_TURNS, scoring=scoring)
 
 
 def run(arguments: argparse.Namespace) -> None:

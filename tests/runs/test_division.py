@@ -17,7 +17,6 @@ from curriculum_labeling.runs.division import (
     MOST_PASSES_TURNS,
     MOST_ROUNDS,
     PAYS_FROM,
-    SCORING,
     SHORTEST_ROUND,
     TURNS_SHARE,
     WIDTHS,
@@ -29,10 +28,12 @@ from curriculum_labeling.runs.division import (
     useful_to_labels_only,
 )
 
+SCORING = 1.3
+
 
 @given(passes=st.floats(1, 1e9), labels=st.integers(1, 10**6), unlabeled=st.integers(0, 10**7), turns=st.booleans())
 def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(passes, labels, unlabeled, turns):
-    division = divide(passes, labels, unlabeled, turns=turns)
+    division = divide(passes, labels, unlabeled, turns=turns, scoring=SCORING)
     first, *rounds = division.weights
     assert sum(division.weights) + division.turns == pytest.approx(1)
     assert first > 0
@@ -51,7 +52,7 @@ def test_everything_is_divided_and_every_round_is_longer_than_the_one_before(pas
 
 
 def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
-    few, many = (divide(1e6, labels, 50_000 - labels, turns=False) for labels in (250, 4000))
+    few, many = (divide(1e6, labels, 50_000 - labels, turns=False, scoring=SCORING) for labels in (250, 4000))
     assert few.rounds == 3
     assert few.weights[0] == pytest.approx(0.04)
     assert many.rounds == 1
@@ -59,7 +60,7 @@ def test_few_labels_have_many_rounds_and_many_labels_one_long_one():
 
 
 def test_many_labels_have_a_short_round_on_most_rows_before_long_ones_on_more():
-    half_an_hour, hour = (divide(passes, 4000, 46_000, turns=False) for passes in (3.3e6, 6.6e6))
+    half_an_hour, hour = (divide(passes, 4000, 46_000, turns=False, scoring=SCORING) for passes in (3.3e6, 6.6e6))
     assert half_an_hour.percentiles == (40.0, 20.0)
     assert hour.percentiles == (40.0, 30.0, 20.0)
     assert hour.weights[3] == pytest.approx(MANY_GROWTH**2 * hour.weights[1])
@@ -78,7 +79,7 @@ def test_rounds_widen_in_equal_steps(rounds, percents):
 
 @given(passes=st.floats(1e4, 1e9), labels=st.integers(1, 10_000))
 def test_percents_follow_from_the_number_of_labels(passes, labels):
-    division = divide(passes, labels, 50_000, turns=False)
+    division = divide(passes, labels, 50_000, turns=False, scoring=SCORING)
     if division.rounds:
         many = labels >= MANY_LABELS
         assert division.percents == ((MANY_FIRST_PERCENT, MANY_LAST_PERCENT) if many else None)
@@ -87,25 +88,33 @@ def test_percents_follow_from_the_number_of_labels(passes, labels):
 
 
 def test_the_more_labels_the_fewer_rounds():
-    rounds = [divide(2e6, labels, 50_000 - labels, turns=False).rounds for labels in (250, 1000, 2000, 4000)]
+    rounds = [
+        divide(2e6, labels, 50_000 - labels, turns=False, scoring=SCORING).rounds for labels in (250, 1000, 2000, 4000)
+    ]
     assert rounds == sorted(rounds, reverse=True)
     assert rounds[0] > rounds[1] > 1
     assert rounds[-1] == 1
 
 
 def test_many_labels_and_little_time_leave_no_rounds():
-    short, long = (divide(passes, 4000, 46_000, turns=False) for passes in (7e5, 9e5))
+    short, long = (divide(passes, 4000, 46_000, turns=False, scoring=SCORING) for passes in (7e5, 9e5))
     assert short == Division((1.0,))
     assert long.rounds == 1
 
 
 def test_rounds_do_not_spend_their_time_on_scoring():
-    few, many = (divide(1e6, 250, unlabeled, turns=False) for unlabeled in (5_000, 100_000))
+    few, many = (divide(1e6, 250, unlabeled, turns=False, scoring=SCORING) for unlabeled in (5_000, 100_000))
     assert few.rounds > many.rounds
 
 
+def test_where_scoring_is_cheap_there_are_more_rounds():
+    cheap, dear = (divide(3e5, 250, 45_000, turns=False, scoring=scoring) for scoring in (0.6, 1.3))
+    assert cheap.rounds == 2
+    assert dear.rounds == 1
+
+
 def test_a_small_set_has_rounds_as_well():
-    assert divide(75_000, 50, 1000, turns=False).rounds == 3
+    assert divide(75_000, 50, 1000, turns=False, scoring=SCORING).rounds == 3
 
 
 def test_equal_shares():
@@ -114,15 +123,15 @@ def test_equal_shares():
 
 
 def test_turns_come_before_labels_and_take_no_more_than_they_teach():
-    short, long = (divide(passes, 250, 50_000, turns=True) for passes in (1e6, 1e7))
+    short, long = (divide(passes, 250, 50_000, turns=True, scoring=SCORING) for passes in (1e6, 1e7))
     assert short.turns == pytest.approx(TURNS_SHARE)
     assert long.turns * 1e7 == pytest.approx(MOST_PASSES_TURNS * 50_000)
-    assert short.rounds == divide((1 - TURNS_SHARE) * 1e6, 250, 50_000, turns=False).rounds
+    assert short.rounds == divide((1 - TURNS_SHARE) * 1e6, 250, 50_000, turns=False, scoring=SCORING).rounds
 
 
 @given(passes=st.floats(1, 1e8), labels=st.integers(1, 10**5), unlabeled=st.integers(0, 10**6), turns=st.booleans())
 def test_a_wide_network_has_rounds_of_as_many_images_as_a_narrow_one_would_need(passes, labels, unlabeled, turns):
-    division, network = divide_widely(passes, labels, unlabeled, turns=turns)
+    division, network = divide_widely(passes, labels, unlabeled, turns=turns, scoring=SCORING)
     cost, least = WIDTHS[network]
     assert max(division.weights) * passes >= least
     if division.rounds > 1:
@@ -131,9 +140,9 @@ def test_a_wide_network_has_rounds_of_as_many_images_as_a_narrow_one_would_need(
 
 
 def test_an_hour_with_few_labels_has_fewer_rounds_of_a_wider_network():
-    division, network = divide_widely(6.6e6, 250, 49_750, turns=True)
+    division, network = divide_widely(6.6e6, 250, 49_750, turns=True, scoring=SCORING)
     assert network == "compact-64"
-    assert 1 < division.rounds < divide(6.6e6, 250, 49_750, turns=True).rounds
+    assert 1 < division.rounds < divide(6.6e6, 250, 49_750, turns=True, scoring=SCORING).rounds
 
 
 @pytest.mark.parametrize(("longest", "network"), [(0.5, "compact"), (0.7, "compact-48"), (0.9, "compact-48")])

@@ -23,7 +23,7 @@ def test_the_longer_the_time_the_more_steps_tell_the_pace(seconds, timed, monkey
 
     monkeypatch.setattr(ways, "seconds_per_step", measured)
     planned = []
-    learner.clock = SimpleNamespace(seconds_left=seconds, plan=lambda *given: planned.append(given) or 1)
+    learner.clock = SimpleNamespace(seconds_left=seconds, plan=lambda *given, **_: planned.append(given) or 1)
     learner.ahead, learner.most_steps = [], 100
     assert learner._planned(labels_of(images, np.arange(20)), seed=0) == 1
     assert asked == timed

@@ -33,6 +33,13 @@ def test_a_cpu_computes_in_bf16_where_it_has_instructions_for_it(has, dtype, mon
     assert numbers_for(torch.device("mps"), "auto") == Numbers(None, scaled=False)
 
 
+def test_scoring_gains_less_on_trainings_in_short_numbers(monkeypatch):
+    for has, speedup in ((True, 1.8), (False, 3.0)):
+        monkeypatch.setattr(devices, "cpu_has_bf16", lambda has=has: has)
+        assert devices.scoring_speedup("cpu") == speedup
+    assert devices.scoring_speedup("cuda") < devices.scoring_speedup("mps")
+
+
 def test_a_torch_that_cannot_tell_gets_fp32(monkeypatch):
     monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported", raising=False)
     monkeypatch.delattr(torch.cpu, "_is_amx_tile_supported", raising=False)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from curriculum_labeling.runs.clock import LAST_SECONDS, SCORING_SPEEDUP
+from curriculum_labeling.runs.clock import LAST_SECONDS
 from curriculum_labeling.runs.division import (
     LABELS_FOR_TURNS,
     PAYS_FROM,
@@ -35,12 +35,16 @@ PAPER_ROUNDS = len(PAPER_PERCENTILES)
 
 @dataclass(frozen=True)
 class Images:
-    """What counts of a set of images: how many, how many labeled, held out in how many folds, mirrored or not."""
+    """What counts of a set of images: how many, how many labeled, held out in how many folds, mirrored or not.
+
+    `speedup` is how many of them are scored in the time of training on one.
+    """
 
     all: int
     labeled: int
     folds: int
     mirrored: bool
+    speedup: float
 
     @property
     def unlabeled(self) -> int:
@@ -50,7 +54,12 @@ class Images:
     def scored(self, rounds: int) -> float:
         """Images scored in all courses, as images trained on; a fold's last round is not scored."""
         times = rounds + 1 + self.folds * rounds
-        return self.unlabeled * (1 + self.mirrored) * times / SCORING_SPEEDUP
+        return self.unlabeled * self.scoring * times
+
+    @property
+    def scoring(self) -> float:
+        """What scoring an image costs, with its mirror image where that is scored, as images trained on."""
+        return (1 + self.mirrored) / self.speedup
 
 
 @dataclass(frozen=True)
@@ -97,9 +106,9 @@ def choose_budget(
     if small and options.percentiles is None and options.step is None:
         counts = (total, images.labeled, images.unlabeled)
         if compact:
-            division, network = divide_widely(*counts, turns=turns)
+            division, network = divide_widely(*counts, turns=turns, scoring=images.scoring)
         else:
-            division = divide(*counts, turns=turns)
+            division = divide(*counts, turns=turns, scoring=images.scoring)
         useful = minutes * useful_to_labels_only(images.labeled, images.all) / total
         reasons["rounds"] = _why_so_many(division, useful, images.folds)
     else:

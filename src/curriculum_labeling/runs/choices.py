@@ -17,6 +17,7 @@ from curriculum_labeling.runs import budgets
 from curriculum_labeling.runs.division import MANY_LABELS, WIDTHS, Division
 from curriculum_labeling.runs.options import FitOptions
 from curriculum_labeling.vision.backbones import default_backbone, open_backbone
+from curriculum_labeling.vision.devices import scoring_speedup
 from curriculum_labeling.vision.networks import build_network
 
 SAMPLE = 200
@@ -103,7 +104,7 @@ def choose(options: FitOptions, listing: Listing, machine: Machine, pace: Pace) 
     if network is None:
         budget = budgets.of_features(options)
     else:
-        found = budgets.Images(len(listing), labels, folds, flip)
+        found = budgets.Images(len(listing), labels, folds, flip, scoring_speedup(machine.device))
         narrow = network
         budget = budgets.choose_budget(
             options,

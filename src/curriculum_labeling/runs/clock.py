@@ -19,8 +19,6 @@ ROUND = ", round "
 # Kept back for the ledger, the model folder and the report.
 LAST_SECONDS = 8.0
 SAVE_SECONDS = 10.0
-# Scoring is a forward pass alone, without gradients; always in fp32, where training may be in bf16 (in fp32: 2.5).
-SCORING_SPEEDUP = 1.5
 
 
 @dataclass(frozen=True)
@@ -75,14 +73,15 @@ class Clock:
         if time.monotonic() - self._saved > SAVE_SECONDS:
             self.save()
 
-    def plan(self, ahead: list[Work], seconds_per_step: float, batch: int, most: int) -> int:
+    def plan(self, ahead: list[Work], seconds_per_step: float, batch: int, most: int, *, speedup: float) -> int:
         """Steps of the first piece of work ahead: its share of the time that is left, and not more than `most`.
 
-        Where trainings before it took longer than planned, little of the time may be left; it then has the
-        fewest steps that make sense, and the run takes longer.
+        `speedup` is how many images are scored in the time of training on one. Where trainings before it
+        took longer than planned, little of the time may be left; it then has the fewest steps that make
+        sense, and the run takes longer.
         """
         assert self.seconds_left is not None
-        seconds_per_scored = seconds_per_step / batch / SCORING_SPEEDUP
+        seconds_per_scored = seconds_per_step / batch / speedup
         scoring = sum(work.scored for work in ahead) * seconds_per_scored
         share = ahead[0].weight / sum(work.weight for work in ahead)
         usable = (self.seconds_left - LAST_SECONDS - scoring) * share

@@ -36,8 +36,8 @@ GROWTH, MANY_GROWTH = 1.4, 2.0
 # from how many images of the narrowest in a training on it is no worse in the same time.
 WIDTHS = {"compact": (1.0, 0), "compact-48": (1.7, 400_000), "compact-64": (2.7, 1_000_000)}
 MOST_ROUNDS = 10
-# Scoring an image and its mirror image costs as much as training on 1.3 images; rounds may score for this share of all.
-SCORING, LARGEST_SCORING = 1.3, 0.25
+# Rounds may score for this share of all.
+LARGEST_SCORING = 0.25
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,11 @@ class Division:
         return tuple(abs(round(100 - first - done * step, 1)) for done in range(self.rounds))
 
 
-def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: float = 1.0) -> Division:
+def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, scoring: float, cost: float = 1.0) -> Division:
     """Divide so many image passes, with so many labels, and unlabeled images that every round scores.
 
-    `cost` is how many of these passes one image takes, where the network is a wider one than passes are counted for.
+    `scoring` is how many passes it takes to score one of them. `cost` is how many of these passes one image
+    takes, where the network is a wider one than passes are counted for.
     """
     images = labels + unlabeled
     before = min(TURNS_SHARE * passes, MOST_PASSES_TURNS * unlabeled) if turns else 0.0
@@ -78,7 +79,7 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: flo
         return Division((left / passes,), before / passes)
     first = min(useful, LARGEST_FIRST * left)
     shortest = max(cost * min(SHORTEST_ROUND, FEWEST_PASSES_ROUND * images), first)
-    most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (SCORING * max(1, unlabeled))))
+    most = int(min(MOST_ROUNDS, LARGEST_SCORING * left / (scoring * max(1, unlabeled))))
     many = labels >= MANY_LABELS
     growth = MANY_GROWTH if many else GROWTH
     rounds = max((r for r in range(1, most + 1) if _growing(left - first, r, growth)[0] >= shortest), default=1)
@@ -86,10 +87,10 @@ def divide(passes: float, labels: int, unlabeled: int, *, turns: bool, cost: flo
     return Division(weights, before / passes, (MANY_FIRST_PERCENT, MANY_LAST_PERCENT) if many else None)
 
 
-def divide_widely(passes: float, labels: int, unlabeled: int, *, turns: bool) -> tuple[Division, str]:
+def divide_widely(passes: float, labels: int, unlabeled: int, *, turns: bool, scoring: float) -> tuple[Division, str]:
     """Divide passes of the narrowest compact network for the widest one that they are enough for, and name it."""
     for name, (cost, _) in reversed(WIDTHS.items()):
-        division = divide(passes, labels, unlabeled, turns=turns, cost=cost)
+        division = divide(passes, labels, unlabeled, turns=turns, scoring=scoring, cost=cost)
         if network_for(division, passes) == name:
             break
     return division, name

@@ -14,6 +14,7 @@ from curriculum_labeling.runs.clock import LAST_SECONDS
 from curriculum_labeling.runs.pace import images_per_second
 from curriculum_labeling.runs.settings import steps_for, training_config
 from curriculum_labeling.vision.backbones import open_backbone
+from curriculum_labeling.vision.devices import scoring_speedup
 
 DECODED, EMBEDDED = 8, 16
 # Fitting a probe to 1,280 features, per row and class: some 100 iterations at a few billion operations a second.
@@ -32,7 +33,8 @@ def estimate_seconds(choices: Choices, listing: Listing) -> float | None:
     rounds = choices.pacing.rounds
     trainings = (rounds + 1) * (1 + choices.folds) + bool(choices.turns)
     pace = images_per_second(training_config(choices), choices.resolution, len(listing.classes), choices.device)
-    images = Images(len(listing), int((listing.labels >= 0).sum()), choices.folds, choices.flip)
+    labeled, speedup = int((listing.labels >= 0).sum()), scoring_speedup(choices.device)
+    images = Images(len(listing), labeled, choices.folds, choices.flip, speedup)
     scoring = images.scored(rounds) / pace
     steps = steps_for(choices.passes, len(listing), choices.batch)
     return decoding + trainings * steps * choices.batch / pace + scoring + LAST_SECONDS

@@ -15,7 +15,7 @@ from curriculum_labeling.vision.schedule import Budget
 
 TRIED_STEPS = 10
 # One look at a busy machine may be off by half; the median of three is steadier, where they do not take long.
-LOOKS, ENOUGH_SECONDS = 3, 3.0
+LOOKS, ENOUGH_SECONDS = 3, 2.0
 LEAST_SECONDS = 1e-4
 
 

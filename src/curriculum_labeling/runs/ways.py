@@ -17,7 +17,7 @@ from curriculum_labeling.runs.clock import Clock, Work
 from curriculum_labeling.runs.probe import ProbeLearner
 from curriculum_labeling.runs.settings import augmentation_for
 from curriculum_labeling.vision.delivered import Delivered, NetworkPart, ProbePart, network_name
-from curriculum_labeling.vision.devices import numbers_for
+from curriculum_labeling.vision.devices import numbers_for, scoring_speedup
 from curriculum_labeling.vision.feed import Feed
 from curriculum_labeling.vision.learner import ImageLearner, ImageModel
 from curriculum_labeling.vision.schedule import Budget
@@ -96,7 +96,8 @@ class TimedImageLearner(ImageLearner):
             steps = min(MOST_TIMED_STEPS, int(TIMING_SHARE * (self.clock.seconds_left or 0) / self._pace))
             if steps > TIMED_STEPS:
                 self._pace = seconds_per_step(network, feed, numbers, steps)
-        return self.clock.plan(self.ahead, self._pace, self.config.batch_size, self.most_steps)
+        speedup = scoring_speedup(self.device)
+        return self.clock.plan(self.ahead, self._pace, self.config.batch_size, self.most_steps, speedup=speedup)
 
 
 @dataclass

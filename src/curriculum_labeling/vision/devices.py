@@ -62,6 +62,17 @@ def cpu_has_bf16() -> bool:
     return any(test() for test in tests if test is not None)
 
 
+def scoring_speedup(device: str | torch.device) -> float:
+    """How many images are scored in the time that training on one takes.
+
+    Scoring is a forward pass alone, and always in fp32: where trainings are not, it gains less. Measured on a
+    CPU without bf16 (3.1 and more); with it, from how much slower scoring was before it kept to the cache.
+    """
+    device = torch.device(device)
+    fp32 = device.type == "mps" or (device.type == "cpu" and not cpu_has_bf16())
+    return 3.0 if fp32 else 1.8
+
+
 def wait_for(device: torch.device) -> None:
     """Return when the device has done what it was given."""
     if device.type == "cuda":
