@@ -34,27 +34,29 @@ def write_page(out: Path) -> None:
 # Folders of cells, by the numbers that trainings compute in, and what to call the machine that they come from.
 MACHINES = {"bf16": "a processor with bf16", "fp32": "a processor without"}
 INTRODUCTION = (
-    "Test accuracy in percent on the 10,000 test images, mean ± std over seeds (n in brackets where above 1), "
-    "after so many minutes of two cores: whole process, scoring included. Time is processor time of one "
-    "thread, so that other work on the machine does not count; two cores do in a minute what one does in 1.6 "
-    "([peak.md](peak.md)), so 30 minutes are 48 of one thread. Trained in bf16, scored in fp32. "
-    "As in the paper, 5,000 training images are held out of every cell; choices were made by them. "
-    "Same network (compact; compact-48 where the longest training of *ours* would see 400,000 images or more, "
-    "compact-64 from 1 million on), optimizer (Muon), augmentation (light; with 4,000 labels cutout where a "
-    "training sees an image up to 16 times) and batch size for all methods. One choice was made knowing test images: "
-    "from which time on there are rounds (1.25 times what labels only can use), and so was that an hour with 4,000 "
-    "labels had two rounds in the cell below (`docs/log.md`). *Ours* is what `curriculum fit` does with a small "
-    "budget: up to 500 labels, networks start from weights that have learned which way up images are; labels only "
-    "gets what it can use, then growing rounds, each from the start, the same share of every predicted class, a "
-    "quarter of every batch from the labels. The others have equal trainings: five rounds, as "
-    "in the paper. The last round counts, whatever it is. *All 45,000 labels* is one training with every training "
-    "image labeled, the same in every table: what a network can reach in the time if labels are no matter.",
+    "What a few labels give in minutes on two cores: accuracy in percent on the 10,000 test images after the last "
+    "round, whatever it is; mean ± std and n where there are several seeds, else one seed, good to about half a "
+    "point. An empty place was not run.",
     "",
-    "Few cells have been run so far, one seed each; what is not there was not run. Cells from before the paper's split "
-    "and bf16 are gone from this page; their numbers are in the log. Two cells are of earlier defaults: the hour of "
-    "ours with 4,000 labels had two rounds, on half of the rows and on all, light throughout, where `fit` now makes "
-    "three; labels only for 15 minutes had compact-48, where both now have compact-64 (docs/log.md has why). Labels "
-    "only is one training, planned by a pace taken before it; what it really took is in the column *spent*.",
+    "- *Ours* is what `curriculum fit` does with a small budget. Up to 500 labels, networks start from weights that "
+    "have learned which way up images are. Labels only gets what it can use, then rounds grow, each from the start, "
+    "with the same share of every predicted class and a quarter of every batch from the labels.",
+    "- The others have equal trainings, five rounds as in the paper.",
+    "- All methods have the same optimizer (Muon), batch size, augmentation (light; from 2,000 labels on cutout where a "
+    "training sees an image up to 16 times) and network: the one that *ours* has in this time. That is compact; "
+    "compact-48 where the longest training of *ours* would see 400,000 images of the narrow one or more; compact-64 "
+    "from 1 million on.",
+    "- Whole process, scoring included. Time is processor time of one thread, so that other work on the machine does "
+    "not count; two cores do in a minute what one does in 1.6 ([peak.md](peak.md)), so 30 minutes are 48 of one thread. "
+    "A processor with bf16 trains on two to three times as many images in that as one without, so each has tables of "
+    "its own. Scores are always in fp32. What a cell really took is in the column *spent*: labels only is one "
+    "training, planned by a pace taken before it.",
+    "- As in the paper, 5,000 training images are held out of every cell, and choices were made by them. Two were made "
+    "knowing test images: from which time on there are rounds (1.25 times what labels only can use), and that an hour "
+    "with 4,000 labels had two rounds (`docs/log.md`).",
+    "- Of earlier defaults, all with bf16: the hour of ours with 4,000 labels had two rounds, on half of the rows and on "
+    "all, light throughout, where `fit` now makes three; labels only for 15 minutes with 4,000 labels had compact-48, "
+    "where ours beside it had compact-64. Ours with 250 labels was planned when scoring cost more.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
     '    python benchmarks/small_budget.py run --data DIR --labels 45000 --minutes M --methods "labels only"',
@@ -98,7 +100,7 @@ def shown(cells: list[Cell] | None) -> str:
     if not cells:
         return ""
     values = [100 * float(cell[-1]["accuracy"]) for cell in cells]
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f} ({len(values)})" if len(values) > 1 else "")
+    return f"{mean(values):.1f}" + (f" ± {stdev(values):.1f} ({len(values)})" if len(values) > 1 else "")
 
 
 def rounds(cells: list[Cell]) -> list[str]:
