@@ -42,20 +42,20 @@ INTRODUCTION = (
     "have learned which way up images are. Labels only gets what it can use, then rounds grow, each from the start, "
     "with the same share of every predicted class and a quarter of every batch from the labels.",
     "- The others have equal trainings, five rounds as in the paper.",
-    "- All methods have the same optimizer (Muon), batch size, augmentation (light; from 2,000 labels on cutout where a "
-    "training sees an image up to 16 times) and network: the one that *ours* has in this time. That is compact; "
+    "- All methods have the same optimizer (Muon), batch size, augmentation (light; from 2,000 labels on cutout where "
+    "a training sees an image up to 16 times) and network: the one that *ours* has in this time. That is compact; "
     "compact-48 where the longest training of *ours* would see 400,000 images of the narrow one or more; compact-64 "
     "from 1 million on.",
     "- Whole process, scoring included. Time is processor time of one thread, so that other work on the machine does "
-    "not count; two cores do in a minute what one does in 1.6 ([peak.md](peak.md)), so 30 minutes are 48 of one thread. "
+    "not count; two cores do in a minute what one does in 1.6 ([peak.md](peak.md)), so 30 minutes are 48 of one. "
     "A processor with bf16 trains on two to three times as many images in that as one without, so each has tables of "
     "its own. Scores are always in fp32. What a cell really took is in the column *spent*: labels only is one "
     "training, planned by a pace taken before it.",
     "- As in the paper, 5,000 training images are held out of every cell, and choices were made by them. Two were made "
     "knowing test images: from which time on there are rounds (1.25 times what labels only can use), and that an hour "
     "with 4,000 labels had two rounds (`docs/log.md`).",
-    "- Of earlier defaults, all with bf16: the hour of ours with 4,000 labels had two rounds, on half of the rows and on "
-    "all, light throughout, where `fit` now makes three; labels only for 15 minutes with 4,000 labels had compact-48, "
+    "- Of earlier defaults, all with bf16: the hour of ours with 4,000 labels had two rounds, on half of the rows and "
+    "on all, light throughout, where `fit` now makes three; labels only for 15 minutes with 4,000 labels had compact-48, "
     "where ours beside it had compact-64. Ours with 250 labels was planned when scoring cost more.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
