@@ -55,7 +55,7 @@ INTRODUCTION = (
     "knowing test images: from which time on there are rounds (1.25 times what labels only can use), and that an hour "
     "with 4,000 labels had two rounds (`docs/log.md`).",
     "- Of earlier defaults, all with bf16: the hour of ours with 4,000 labels had two rounds, on half of the rows and "
-    "on all, light throughout, where `fit` now makes three; labels only for 15 minutes with 4,000 labels had compact-48, "
+    "on all, light throughout, where `fit` now makes three; labels only for 15 minutes with 4,000 had compact-48, "
     "where ours beside it had compact-64. Ours with 250 labels was planned when scoring cost more.",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
