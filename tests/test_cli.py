@@ -203,6 +203,9 @@ def test_a_damaged_yaml_file_is_one_sentence(photos, capsys, content):
 def test_bad_input_is_one_sentence(photos, tmp_path, capsys):
     assert "Did you mean --minutes" in refused(capsys, *fit(photos, "--minuts", "3"))
     assert 'Did you mean "heavy"' in refused(capsys, *fit(photos, "--augmentation", "hevy"))
+    assert '--minutes: "two" is not a number.' in refused(capsys, *fit(photos, "--minutes", "two"))
+    assert '--seed: "x" is not a whole number.' in refused(capsys, *fit(photos, "--seed", "x"))
+    assert "--format must be onnx or safetensors, got none" in refused(capsys, "export", str(photos))
     assert "LABELED must be" in refused(capsys, "fit", str(tmp_path / "none"), str(photos))
     assert "needs LABELED and UNLABELED" in refused(capsys, "fit")
     assert "needs LABELED and UNLABELED" in refused(capsys, "fit", str(photos))

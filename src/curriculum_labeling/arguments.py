@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Annotated, Literal
@@ -26,6 +27,9 @@ Options = Annotated[FitOptions, Parameter(name="*")]
 Flag = Annotated[bool, Parameter(negative="")]
 DEFAULTS = FitOptions()
 REPRODUCE_DEFAULTS = ReproduceOptions()
+# What a parser says of a word that should be a number, and what a person would.
+UNLIKE = re.compile(r'unable to convert (".*") into (float|int)(?=\W|$)')
+KINDS = {"float": "not a number", "int": "not a whole number"}
 
 
 @app.command
@@ -146,7 +150,7 @@ def export(
     run: Path,
     /,
     *,
-    format_: Annotated[Literal["onnx", "safetensors"], Parameter(name="--format")],
+    format_: Annotated[Literal["onnx", "safetensors"] | None, Parameter(name="--format")] = None,
     out: Path | None = None,
     features: str | None = None,
 ) -> int:
@@ -157,12 +161,14 @@ def export(
     run
         The run directory, or a model folder.
     format_
-        onnx is checked against torch before the file gets its name.
+        What to write, always needed; onnx is checked against torch before the file gets its name.
     out
         The file; model.onnx or model.safetensors in the run directory by default.
     features
         Only for a model on features of your own code: package.module:function.
     """
+    if format_ is None:
+        raise ValueError(f"--format must be onnx or safetensors, got none; `curriculum export {run} --format onnx`.")
     from curriculum_labeling.commands import run_export
 
     return run_export(Console(), run, format_, out, features)
@@ -248,7 +254,8 @@ def run(tokens: list[str]) -> int:
     try:
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
     except CycloptsError as error:
-        raise ValueError(str(error).strip() or type(error).__name__) from error
+        text = str(error).strip() or type(error).__name__
+        raise ValueError(UNLIKE.sub(lambda found: f"{found[1]} is {KINDS[found[2]]}", text)) from error
 
 
 def _read_config(tokens: list[str]) -> None:
