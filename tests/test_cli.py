@@ -90,7 +90,7 @@ def test_a_run_leaves_everything_it_promises(finished):
 
 def test_a_time_without_rounds_delivers_labels_only(photos, monkeypatch, capsys):
     only = {True: Division((0.65,), 0.35), False: Division((1.0,))}
-    monkeypatch.setattr(budgets, "divide_widely", lambda *_, turns, scoring: (only[turns], "compact"))
+    monkeypatch.setattr(budgets, "divide_widely", lambda *_, turns, **__: (only[turns], "compact"))
     assert main(fit(photos, "--minutes", "1", "--threads", "1")) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "labels only, no rounds" in said
