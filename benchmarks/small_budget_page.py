@@ -32,7 +32,7 @@ def write_page(out: Path) -> None:
 
 
 # Folders of cells, by the numbers that trainings compute in, and what to call the machine that they come from.
-MACHINES = {"bf16": "a processor with bf16", "fp32": "a processor without"}
+MACHINES = {"bf16": "a processor with bf16", "fp32": "a processor without bf16"}
 INTRODUCTION = (
     "What a few labels give in minutes on two cores: accuracy in percent on the 10,000 test images after the last "
     "round, whatever it is; mean ± std and n where there are several seeds, else one seed, good to about half a "
