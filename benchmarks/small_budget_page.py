@@ -54,9 +54,11 @@ INTRODUCTION = (
     "- As in the paper, 5,000 training images are held out of every cell, and choices were made by them. Two were made "
     "knowing test images: from which time on there are rounds (1.25 times what labels only can use), and that an hour "
     "with 4,000 labels had two rounds (`docs/log.md`).",
-    "- Of earlier defaults, all with bf16: the hour of ours with 4,000 labels had two rounds, on half of the rows and "
+    "- Of earlier defaults, with bf16: the hour of ours with 4,000 labels had two rounds, on half of the rows and "
     "on all, light throughout, where `fit` now makes three; labels only for 15 minutes with 4,000 had compact-48, "
-    "where ours beside it had compact-64. Ours with 250 labels was planned when scoring cost more.",
+    "where ours beside it had compact-64. All cells of ours with bf16, and the half hour without, were planned when "
+    "scoring was counted as dearer. Ours with 250 labels for 10 minutes without bf16 was run anew after that changed: "
+    "it had one round before, where it now has two (`docs/log.md`).",
     "",
     "    python benchmarks/small_budget.py run --data DIR --labels L --minutes M --methods ...",
     '    python benchmarks/small_budget.py run --data DIR --labels 45000 --minutes M --methods "labels only"',

@@ -19,7 +19,7 @@ from curriculum_labeling.labels import FloatArray, IntArray, Scores
 from curriculum_labeling.vision.distributed import Group
 from curriculum_labeling.vision.whitening import Preprocessing
 
-# What a network makes of more pixels than these at once does not stay in a CPU's cache, and scoring takes up to 1.4
+# What a network makes of more pixels than these at once does not stay in a CPU's cache, and scoring takes up to 1.5
 # times as long; fewer images than these at once take longer as well.
 CACHED_PIXELS, FEWEST_AT_ONCE = 128 * 32 * 32, 16
 
