@@ -200,6 +200,12 @@ def test_a_damaged_yaml_file_is_one_sentence(photos, capsys, content):
     assert "fit.yaml" in said or "passes" in said, said
 
 
+def test_words_too_many_are_told_in_plain_words(capsys):
+    assert "curriculum fit cannot take 'of mine' as well; a path with spaces needs quotes" in refused(
+        capsys, "fit", "few", "many", "of", "mine"
+    )
+
+
 def test_bad_input_is_one_sentence(photos, tmp_path, capsys):
     assert "Did you mean --minutes" in refused(capsys, *fit(photos, "--minuts", "3"))
     assert 'Did you mean "heavy"' in refused(capsys, *fit(photos, "--augmentation", "hevy"))

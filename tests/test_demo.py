@@ -31,8 +31,8 @@ def test_the_demo_ends_with_a_report(tmp_path, monkeypatch):
     delivered = json.loads((tmp_path / "out/run/outcome.json").read_text())["delivered"]
     metrics = [tmp_path / f"out/run/rounds/{t}/metrics.json" for t in (0, delivered)]
     only, right = (json.loads(path.read_text())["truth_accuracy"] for path in metrics)
-    compared = f" (labels only: {only:.1%})" if delivered else ""
-    assert f"whose class --truth knows, {right:.1%} are right{compared}." in shown
+    compared = f" (labels only: {100 * only:.1f}\u00a0%)" if delivered else ""
+    assert f"whose class --truth knows, {100 * right:.1f}\u00a0% are right{compared}." in shown
     with pytest.raises(ValueError, match=r"already holds a demo; choose another --out, or replace it with --force"):
         demo.run_demo(console, tmp_path / "out", force=False)
 

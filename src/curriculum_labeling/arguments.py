@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 from cyclopts.config import Yaml
 from rich.console import Console
 
@@ -253,6 +253,12 @@ def run(tokens: list[str]) -> int:
     _read_config(tokens)
     try:
         return int(app(tokens, exit_on_error=False, print_error=False, result_action="return_value") or 0)
+    except UnusedCliTokensError as error:
+        command, more = (" ".join(words or ()) for words in (error.command_chain, error.unused_tokens))
+        raise ValueError(
+            f"curriculum {command} cannot take {more!r} as well; a path with spaces needs quotes, see "
+            f"`curriculum {command} --help`."
+        ) from error
     except CycloptsError as error:
         text = str(error).strip() or type(error).__name__
         raise ValueError(UNLIKE.sub(lambda found: f"{found[1]} is {KINDS[found[2]]}", text)) from error

@@ -66,7 +66,7 @@ def plan_lines(choices: Choices) -> Iterator[tuple[str, str]]:
     surest = "all unlabeled" if taken == "100" else f"the surest {taken} % of the unlabeled"
     then = f"then {surest}; {shares}" if taken else "no rounds"
     yield "rounds", f"labels only, {then}"
-    held = f"{choices.folds} folds" if choices.folds else f"{choices.holdout:.0%} of the labels"
+    held = f"{choices.folds} folds" if choices.folds else f"{100 * choices.holdout:.0f} % of the labels"
     yield "validation", held if choices.folds or choices.holdout else "none"
     if choices.minutes:
         yield "minutes", f"{choices.minutes:g}"
@@ -109,8 +109,8 @@ def truth_lines(run: Run, delivered: int) -> Iterator[str]:
     """How many of the unlabeled images are right, where their classes were given for comparison."""
     only, right = (run.read(f"rounds/{t}/metrics.json")["truth_accuracy"] for t in (0, delivered))
     if right is not None:
-        compared = f" (labels only: {only:.1%})" if delivered else ""
-        yield f"Of the unlabeled images whose class --truth knows, {right:.1%} are right{compared}."
+        compared = f" (labels only: {wording.percent(only)})" if delivered else ""
+        yield f"Of the unlabeled images whose class --truth knows, {wording.percent(right)} are right{compared}."
 
 
 def announce_to(console: Console) -> Callable[[DataCheck], None]:

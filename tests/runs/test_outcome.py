@@ -20,7 +20,7 @@ def test_the_best_round_is_delivered_and_the_later_of_equals():
     outcome = conclude(held_out(60, 80, 80, 70), 3, "best")
     assert outcome.delivered == 2
     assert outcome.gain.helped is True
-    assert "Round 2 is delivered: 80.0% on held-out labels" in outcome.why
+    assert "Round 2 is delivered: 80.0 % on held-out labels" in outcome.why
 
 
 def test_labels_only_is_delivered_where_every_round_is_worse():
@@ -62,7 +62,7 @@ def test_without_rounds_labels_only_is_delivered_and_nothing_is_claimed():
     outcome = conclude(held_out(80), 0, "best")
     assert (outcome.delivered, outcome.last, outcome.calibrated_on) == (0, 0, 100)
     assert outcome.gain.estimate is None
-    assert "Labels only is delivered, with 80.0% on held-out labels: there was no time for rounds" in outcome.why
+    assert "Labels only is delivered, with 80.0 % on held-out labels: there was no time for rounds" in outcome.why
     assert "no time for rounds" in conclude(None, 0, "last").why
 
 

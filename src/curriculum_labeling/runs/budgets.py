@@ -174,8 +174,8 @@ def _why_so_many(division: Division, useful: float, folds: int) -> str:
     """About the rounds of a small budget; `useful` is the minutes that labels only can use, folds included."""
     first, last = division.weights[0], division.weights[-1]
     if division.rounds:
-        turns = f", learning which way up {division.turns:.0%}" if division.turns else ""
-        return f"labels only has {first:.0%} of the time, the last round {last:.0%}{turns}"
+        turns = f", learning which way up {100 * division.turns:.0f} %" if division.turns else ""
+        return f"labels only has {100 * first:.0f} % of the time, the last round {100 * last:.0f} %{turns}"
     least = PAYS_FROM * useful / (1 - division.turns)
     who = f"labels only and its {folds} folds need" if folds else "labels only needs"
     return f"{who} all of this time; rounds pay from about {math.ceil(least)} minutes on"

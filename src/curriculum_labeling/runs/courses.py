@@ -104,7 +104,7 @@ def gather_held_out(courses: list[Course], logits: dict[str, list[FloatArray]], 
     used = [course for course in courses if len(course.held_out)]
     if not used:
         return None
-    how = f"{choices.holdout:.0%} of the labels held out" if choices.holdout else f"{len(used)} folds"
+    how = f"{100 * choices.holdout:.0f} % of the labels held out" if choices.holdout else f"{len(used)} folds"
     return HeldOut(
         np.concatenate([course.held_out for course in used]),
         np.concatenate([course.held_out_classes for course in used]),

@@ -66,7 +66,7 @@ def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     correct = held_out.correct
     accuracy = correct.mean(axis=1)
     if not rounds:
-        why = f"Labels only is delivered, with {accuracy[0]:.1%} on held-out labels: there was no time for rounds."
+        why = f"Labels only is delivered, with {_percent(accuracy[0])} on held-out labels: there was no time for rounds."
         return Outcome(0, 0, why, unmeasured("there was no round"), *_temperature(held_out, 0))
     best = _latest_best(accuracy)
     delivered = rounds if deliver == "last" else best
@@ -85,6 +85,10 @@ def accuracy_interval(correct: int, n: int) -> tuple[float, float]:
     return max(0.0, center - half), min(1.0, center + half)
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
 def _latest_best(accuracy: Any) -> int:
     return int(np.flatnonzero(accuracy == accuracy.max())[-1])
 
@@ -94,13 +98,12 @@ def _why(accuracy: Any, delivered: int, deliver: str) -> str:
         worse = accuracy[delivered] < accuracy[0]
         return "The last round is delivered, as asked" + (", though labels only did better." if worse else ".")
     if delivered == 0:
-        return f"Labels only is delivered: no round did better than its {accuracy[0]:.1%} on held-out labels."
+        return f"Labels only is delivered: no round did better than its {_percent(accuracy[0])} on held-out labels."
     if accuracy[delivered] == accuracy[0]:
-        return f"Round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the same as labels only."
-    return (
-        f"Round {delivered} is delivered: {accuracy[delivered]:.1%} on held-out labels, the best of all rounds "
-        f"(labels only: {accuracy[0]:.1%})."
-    )
+        why = "the same as labels only."
+    else:
+        why = f"the best of all rounds (labels only: {_percent(accuracy[0])})."
+    return f"Round {delivered} is delivered: {_percent(accuracy[delivered])} on held-out labels, {why}"
 
 
 def _temperature(held_out: HeldOut, delivered: int) -> tuple[float, int]:
