@@ -66,7 +66,8 @@ def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     correct = held_out.correct
     accuracy = correct.mean(axis=1)
     if not rounds:
-        why = f"Labels only is delivered, with {_percent(accuracy[0])} on held-out labels: there was no time for rounds."
+        labels_only = _percent(accuracy[0])
+        why = f"Labels only is delivered, with {labels_only} on held-out labels: there was no time for rounds."
         return Outcome(0, 0, why, unmeasured("there was no round"), *_temperature(held_out, 0))
     best = _latest_best(accuracy)
     delivered = rounds if deliver == "last" else best
