@@ -23,6 +23,38 @@ def test_the_best_round_is_delivered_and_the_later_of_equals():
     assert "Round 2 is delivered: 80.0 % on held-out labels" in outcome.why
 
 
+def test_an_earlier_round_must_be_better_beyond_chance():
+    later = conclude(held_out(60, 84, 83), 2, "best")
+    assert later.delivered == 2
+    assert "Round 2 is delivered: 83.0 % on held-out labels, where labels only has 60.0 %" in later.why
+    assert "(round 1, which learned from fewer, has 84.0 %, within chance)" in later.why
+    # A single row is within one standard error; of four rows, all on one side, two are.
+    assert conclude(held_out(60, 84, 80), 2, "best").delivered == 1
+
+
+def test_no_round_is_delivered_that_did_worse_than_labels_only_within_chance_or_not():
+    assert conclude(held_out(80, 79), 1, "best").delivered == 0
+    assert conclude(held_out(80, 81, 79), 2, "best").delivered == 1
+
+
+def test_the_best_of_rounds_that_rise_is_not_missed_for_chance():
+    """Rounds that gain two points each, on 60 held-out labels: the first best one is often too early."""
+    rng = np.random.default_rng(0)
+    lost = {"here": 0.0, "the best": 0.0}
+    for _ in range(300):
+        right = rng.random((1, 60)) < 0.55
+        for t in range(1, 6):
+            turn = rng.random(60)
+            share = 0.55 + 0.02 * t
+            right = np.vstack([right, np.where(right[-1], turn > 0.06 / share, turn < 0.08 / (1 - share))])
+        classes = np.zeros(60, dtype=np.int64)
+        logits = np.stack([np.where(right, 1.0, -1.0), np.zeros(right.shape)], axis=2)
+        delivered = conclude(HeldOut(np.arange(60), classes, logits, "2 folds"), 5, "best").delivered
+        lost["here"] += 0.02 * (5 - delivered) / 300
+        lost["the best"] += 0.02 * (5 - np.flatnonzero(right.mean(1) == right.mean(1).max())[-1]) / 300
+    assert lost["here"] < 0.6 * lost["the best"]
+
+
 def test_labels_only_is_delivered_where_every_round_is_worse():
     outcome = conclude(held_out(80, 60, 70), 2, "best")
     assert outcome.delivered == 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from curriculum_labeling.estimators.calibration import most_likely_temperature
 from curriculum_labeling.estimators.gain import Z95, Gain, paired_gain, unmeasured
-from curriculum_labeling.labels import IntArray
+from curriculum_labeling.labels import FloatArray, IntArray
 from curriculum_labeling.runs.courses import HeldOut
 
 FEWEST_TO_CALIBRATE = 20
@@ -69,8 +69,7 @@ def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
         labels_only = _percent(accuracy[0])
         why = f"Labels only is delivered, with {labels_only} on held-out labels: there was no time for rounds."
         return Outcome(0, 0, why, unmeasured("there was no round"), *_temperature(held_out, 0))
-    best = _latest_best(accuracy)
-    delivered = rounds if deliver == "last" else best
+    delivered = rounds if deliver == "last" else _last_good(correct)
     # The verdict speaks of the curriculum even where labels only is delivered.
     candidate = delivered or 1 + _latest_best(accuracy[1:])
     gain = paired_gain(correct[0], correct[candidate])
@@ -94,16 +93,36 @@ def _latest_best(accuracy: Any) -> int:
     return int(np.flatnonzero(accuracy == accuracy.max())[-1])
 
 
+def _last_good(correct: FloatArray) -> int:
+    """The last round that is no worse than labels only, nor worse than the best one by more than a standard error.
+
+    Rounds get better as they go, and few held-out labels would often point at one too early: where accuracy
+    rises, that costs half a point to a point. Labels only needs no such proof to be preferred.
+    """
+    accuracy = correct.mean(axis=1)
+    best = _latest_best(accuracy)
+    for t in range(len(correct) - 1, 0, -1):
+        differ = correct[best] != correct[t]  # were the two rounds equal, each of these rows would be a coin toss
+        lost = int(correct[best].sum()) - int(correct[t].sum())
+        if accuracy[t] >= accuracy[0] and lost**2 <= differ.sum():
+            return t
+    return 0
+
+
 def _why(accuracy: Any, delivered: int, deliver: str) -> str:
     if deliver == "last":
         worse = accuracy[delivered] < accuracy[0]
         return "The last round is delivered, as asked" + (", though labels only did better." if worse else ".")
     if delivered == 0:
         return f"Labels only is delivered: no round did better than its {_percent(accuracy[0])} on held-out labels."
+    labels_only, best = _percent(accuracy[0]), _latest_best(accuracy)
     if accuracy[delivered] == accuracy[0]:
         why = "the same as labels only."
+    elif accuracy[delivered] == accuracy[best]:
+        why = f"the best of all rounds (labels only: {labels_only})."
     else:
-        why = f"the best of all rounds (labels only: {_percent(accuracy[0])})."
+        more = f"round {best}, which learned from fewer, has {_percent(accuracy[best])}, within chance"
+        why = f"where labels only has {labels_only} ({more})."
     return f"Round {delivered} is delivered: {_percent(accuracy[delivered])} on held-out labels, {why}"
 
 
