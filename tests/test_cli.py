@@ -101,6 +101,15 @@ def test_a_time_without_rounds_delivers_labels_only(photos, monkeypatch, capsys)
     assert main(["suggest", str(photos / "run")]) == 0
 
 
+def test_where_no_file_can_be_read_predictions_fail(finished, tmp_path, capsys):
+    notes, out = tmp_path / "notes.txt", tmp_path / "found.csv"
+    notes.write_text("no image")
+    said = refused(capsys, "predict", str(finished / "run"), str(notes), "--out", str(out))
+    assert said == f"IMAGES must hold images that can be read, got none; 1 could not, see the column error of {out}."
+    assert len(read_csv(out)) == 1
+    assert "must hold images that can be read" in refused(capsys, "predict", str(finished / "run"), str(notes))
+
+
 def test_the_last_round_took_every_image_and_truth_is_compared(finished):
     metrics = json.loads((finished / "run/rounds/2/metrics.json").read_text())
     assert metrics["selected"] == 30
@@ -189,7 +198,9 @@ def test_a_yaml_file_gives_options_and_the_command_line_has_the_last_word(photos
 
 def test_an_unknown_option_in_a_yaml_file_is_named(photos, capsys):
     (photos / "fit.yaml").write_text("minuts: 3\n")
-    assert "minuts" in refused(capsys, *fit(photos, "--config", str(photos / "fit.yaml")))
+    assert f"Unknown option: minuts in {photos / 'fit.yaml'}" in refused(
+        capsys, *fit(photos, "--config", str(photos / "fit.yaml"))
+    )
     assert "--config must be a YAML file" in refused(capsys, *fit(photos, "--config", "nowhere.yaml"))
 
 

@@ -29,6 +29,8 @@ DEFAULTS = FitOptions()
 REPRODUCE_DEFAULTS = ReproduceOptions()
 # What a parser says of a word that should be a number, and what a person would.
 UNLIKE = re.compile(r'unable to convert (".*") into (float|int)(?=\W|$)')
+# And how it names an option that stands in a YAML file.
+FROM_FILE = re.compile(r'"?\[([^\]"]*)\]"? from')
 KINDS = {"float": "not a number", "int": "not a whole number"}
 
 
@@ -261,6 +263,7 @@ def run(tokens: list[str]) -> int:
         ) from error
     except CycloptsError as error:
         text = str(error).strip() or type(error).__name__
+        text = FROM_FILE.sub(r"\1 in", text)
         raise ValueError(UNLIKE.sub(lambda found: f"{found[1]} is {KINDS[found[2]]}", text)) from error
 
 

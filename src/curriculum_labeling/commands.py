@@ -31,6 +31,7 @@ from curriculum_labeling.vision.model_folder import read_model
 from curriculum_labeling.vision.predict import Prediction, predict_files
 
 INTERRUPTED = 130
+_NOTHING = "IMAGES must hold images that can be read, got none{}."
 
 
 def run_fit(
@@ -102,11 +103,19 @@ def run_predict(
     found = predict_files(delivered(folder, features), _files(images))
     if out is not None:
         count, unreadable = write_predictions(out, found)
+        if not count:
+            raise ValueError(
+                _NOTHING.format(f"; {unreadable:,} could not, see the column error of {out}" if unreadable else "")
+            )
         left_out = f"; files that could not be read: {unreadable:,}, see its column error" if unreadable else ""
         console.print(f"{count:,} predictions in {escape(str(out))}{left_out}", soft_wrap=True)
         return 0
+    count = 0
     for one in found:
+        count += one.error is None
         console.print(escape(_line(one)), soft_wrap=True, highlight=False)
+    if not count:
+        raise ValueError(_NOTHING.format(""))
     return 0
 
 

@@ -2,7 +2,16 @@ import math
 
 import pytest
 
-from curriculum_labeling.report.wording import common_folder, count, duration, interval, percent, several, signed
+from curriculum_labeling.report.wording import (
+    common_folder,
+    count,
+    duration,
+    interval,
+    percent,
+    several,
+    signed,
+    typeset,
+)
 
 
 def plain(text):
@@ -53,3 +62,8 @@ def test_the_common_folder_ends_at_a_slash():
     assert common_folder(["/a/bc/1.png", "/a/bd/2.png"]) == "/a/"
     assert common_folder(["1.png", "2.png"]) == ""
     assert common_folder([]) == ""
+
+
+def test_sentences_have_true_minus_signs_and_units_on_the_line_of_their_number():
+    assert typeset("-6.0 points (95 % interval -18.7 to +7.2)") == "−6.0 points (95\u00a0% interval −18.7 to +7.2)"
+    assert typeset("held-out labels of 2026-11-18, class a-1") == "held-out labels of 2026-11-18, class a-1"

@@ -59,7 +59,8 @@ def test_labels_only_is_delivered_where_every_round_is_worse():
     outcome = conclude(held_out(80, 60, 70), 2, "best")
     assert outcome.delivered == 0
     assert outcome.gain.estimate == pytest.approx(-0.1)
-    assert "Labels only is delivered" in outcome.why
+    assert outcome.to_json(1.0)["gain"]["round"] == 2
+    assert outcome.why == ("Labels only is delivered, with 80.0 % on held-out labels: the best round, 2, has 70.0 %.")
 
 
 def test_the_last_round_is_delivered_as_asked_with_a_word_of_warning():

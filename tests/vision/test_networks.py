@@ -178,3 +178,9 @@ def test_faulty_requests_say_what_to_do():
         build_network(nn.Linear(2, 2), 2)
     with pytest.raises(TypeError, match=r"a function that returns a torch.nn.Module, got one that returns 3"):
         build_network(lambda: 3, 2)
+
+
+@pytest.mark.parametrize("name", ["compact-513", "compact-7000", "wrn-28-65", "wrn-1006-2"])
+def test_a_network_that_no_memory_could_hold_is_refused(name):
+    with pytest.raises(ValueError, match=rf"network must be .* with at most .*, got '{name}'"):
+        build_network(name, 10)

@@ -111,7 +111,7 @@ def _environment(prefix: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    names = ("percent", "interval", "signed", "count", "several", "duration")
+    names = ("percent", "interval", "signed", "count", "several", "duration", "typeset")
     environment.filters.update({name: getattr(wording, name) for name in names})
     environment.filters["short"] = lambda path: path.removeprefix(prefix)
     return environment

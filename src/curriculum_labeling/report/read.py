@@ -265,7 +265,7 @@ def _read_outcome(path: Path, rounds: tuple[RoundRecord, ...]) -> Outcome:
         delivered=record.whole("delivered", last),
         why=record.text("why"),
         verdict=record.text("verdict"),
-        gain={} if gain is None else {key: gain.number(key) for key in ("estimate", "low", "high", "n")},
+        gain={} if gain is None else {key: gain.number(key) for key in ("estimate", "low", "high", "n", "round")},
         temperature=None if calibration is None else calibration.number("temperature"),
         calibrated_how="" if calibration is None else calibration.text("how"),
         seconds=record.number("seconds"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 SPACE = "\u00a0"  # a number and its unit stay on one line
@@ -28,6 +29,11 @@ def interval(low: float, high: float) -> str:
 def signed(difference: float) -> str:
     """A difference of 0.021 as +2.1 points, with a true minus sign and without the unit."""
     return f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def typeset(sentence: str) -> str:
+    """A sentence of a run as a page shows it: true minus signs, and no line that begins with a unit."""
+    return re.sub(r"(?<![\w.])-(?=\d)", "−", sentence).replace(" %", f"{SPACE}%")
 
 
 def common_folder(paths: Sequence[str]) -> str:

@@ -129,8 +129,8 @@ def load_images(job: Job) -> Images:
     except cache.UnreadableImages as error:
         raise ValueError(
             f"{len(error.unreadable)} of {len(job.listing)} files cannot be read as images "
-            f"({str(error.unreadable[0]).rstrip('.')}); repair or remove what cannot be read and fit again with "
-            "another --out, or leave it out with --unreadable skip."
+            f"({str(error.unreadable[0]).rstrip('.')}); repair or remove what cannot be read and fit "
+            "again, or leave it out with --unreadable skip."
         ) from error
     except RuntimeError as error:  # a file changed meanwhile, or a decoding process died, perhaps of the same signal
         job.stop.check()

@@ -60,7 +60,7 @@ class FitOptions:
         How accuracy is measured: "auto", "none", a number of folds such as 5, or a share of the labels such as 0.2.
     deliver : {"best", "last"}
         Which round becomes the model: the "best" on held-out labels, and of those as good within chance the latest,
-        never knowingly one worse than labels only; or the "last", as in the paper.
+        never one that did worse there than labels only; or the "last", as in the paper.
     unreadable : {"skip", "fail"}
         Whether files that cannot be read are left out, or stop the run before training.
     truth : path

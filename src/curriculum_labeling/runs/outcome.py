@@ -21,7 +21,10 @@ MANY_IMAGES = 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """The delivered round, why it was chosen, and what the curriculum brought."""
+    """The delivered round, why it was chosen, and what the curriculum brought.
+
+    The gain is that of round `compared`: the delivered one, or the best one where labels only is delivered.
+    """
 
     delivered: int
     last: int
@@ -29,6 +32,7 @@ class Outcome:
     gain: Gain
     temperature: float
     calibrated_on: int
+    compared: int = 0
 
     def with_warning(self, given: IntArray, classes: Sequence[str]) -> Outcome:
         """The outcome, which says so where all of many unlabeled images were given one class."""
@@ -50,7 +54,8 @@ class Outcome:
             "verdict": str(self.gain),
             "gain": {
                 name: getattr(self.gain, name) for name in ("estimate", "low", "high", "labels_only", "curriculum", "n")
-            },
+            }
+            | {"round": self.compared},
             "calibration": {"temperature": self.temperature, "how": how},
             "seconds": seconds,
             "finished": True,
@@ -60,7 +65,7 @@ class Outcome:
 def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     """Compare labels only with every round on held-out labels, and choose."""
     if held_out is None:
-        paper = "The last round is delivered, as in the paper: no label was held out to compare rounds on."
+        paper = f"Round {rounds}, the last, is delivered, as in the paper: no label was held out to compare rounds on."
         why = paper if rounds else "Labels only is delivered: there was no time for rounds."
         return Outcome(rounds, rounds, why, unmeasured("no label was held out"), 1.0, 0)
     correct = held_out.correct
@@ -74,7 +79,7 @@ def conclude(held_out: HeldOut | None, rounds: int, deliver: str) -> Outcome:
     candidate = delivered or 1 + _latest_best(accuracy[1:])
     gain = paired_gain(correct[0], correct[candidate])
     temperature = _temperature(held_out, delivered)
-    return Outcome(delivered, rounds, _why(accuracy, delivered, deliver), gain, *temperature)
+    return Outcome(delivered, rounds, _why(accuracy, delivered, deliver), gain, *temperature, compared=candidate)
 
 
 def accuracy_interval(correct: int, n: int) -> tuple[float, float]:
@@ -112,12 +117,18 @@ def _last_good(correct: FloatArray) -> int:
 def _why(accuracy: Any, delivered: int, deliver: str) -> str:
     if deliver == "last":
         worse = accuracy[delivered] < accuracy[0]
-        return "The last round is delivered, as asked" + (", though labels only did better." if worse else ".")
+        return f"Round {delivered}, the last, is delivered, as asked" + (
+            ", though labels only did better." if worse else "."
+        )
     if delivered == 0:
-        return f"Labels only is delivered: no round did better than its {_percent(accuracy[0])} on held-out labels."
+        best = 1 + _latest_best(accuracy[1:])
+        return (
+            f"Labels only is delivered, with {_percent(accuracy[0])} on held-out labels: the best round, {best}, has "
+            f"{_percent(accuracy[best])}."
+        )
     labels_only, best = _percent(accuracy[0]), _latest_best(accuracy)
     if accuracy[delivered] == accuracy[0]:
-        why = "the same as labels only."
+        why = "the same as labels only; of equals the latest is taken."
     elif accuracy[delivered] == accuracy[best]:
         why = f"the best of all rounds (labels only: {labels_only})."
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any
 
@@ -21,6 +21,8 @@ __all__ = ["CNN13", "Compact", "WideResNet", "build_network", "resnet18", "resne
 Factory = Callable[..., nn.Module]
 _NAMED: dict[str, Factory] = {"cnn-13": CNN13, "resnet-18": resnet18, "resnet-50": resnet50}
 _SMALLEST = {"cnn-13": 12}
+# Beyond these, a name is a slip of the keyboard that would fill any memory.
+_MOST = {"compact-<width>": (512,), "wrn-<depth>-<width>": (1_000, 64)}
 
 
 def build_network(
@@ -61,9 +63,11 @@ def _from_name(name: Any, classes: int, channels: int, image_size: int) -> nn.Mo
     if image_size < smallest:
         raise ValueError(f"image_size must be at least {smallest} pixels for {name!r}, got {image_size}; enlarge them.")
     if wide := re.fullmatch(r"wrn-(\d+)-(\d+)", name):
-        return WideResNet(int(wide[1]), int(wide[2]), classes, channels)
+        depth, times = _sizes(name, "wrn-<depth>-<width>", wide.groups())
+        return WideResNet(depth, times, classes, channels)
     if compact := re.fullmatch(r"compact(?:-([1-9]\d*))?", name):
-        return Compact(classes, channels, image_size, width=int(compact[1] or WIDTH))
+        (width,) = _sizes(name, "compact-<width>", (compact[1] or str(WIDTH),))
+        return Compact(classes, channels, image_size, width=width)
     if name not in _NAMED:
         known = [*_NAMED, "compact", "wrn-28-2"]
         close = get_close_matches(name.lower().replace("_", "-"), known, n=1, cutoff=0.4)
@@ -73,6 +77,15 @@ def _from_name(name: Any, classes: int, channels: int, image_size: int) -> nn.Mo
             f"got {name!r}.{hint}"
         )
     return _NAMED[name](classes, channels)
+
+
+def _sizes(name: str, form: str, digits: Iterable[str]) -> list[int]:
+    """The numbers in the name of a network."""
+    sizes = [int(one) for one in digits]
+    if any(size > most for size, most in zip(sizes, _MOST[form], strict=True)):
+        bounds = " and ".join(f"{most:,}" for most in _MOST[form])
+        raise ValueError(f"network must be {form} with at most {bounds}, got {name!r}.")
+    return sizes
 
 
 def _from_function(function: Any, classes: int, channels: int, image_size: int) -> Any:
