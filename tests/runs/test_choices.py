@@ -93,7 +93,7 @@ def test_a_time_becomes_a_budget_by_what_the_machine_can_do(listing, monkeypatch
     assert short.weights[0] < short.weights[-1]
     assert short.pacing.rounds == len(short.weights) - 1
     assert short.reasons["budget"].startswith("about 100,000 images to train on, not counting folds, in this time")
-    assert "labels only has 2% of the time" in short.reasons["rounds"]
+    assert "labels only has 2 % of the time" in short.reasons["rounds"]
     assert not choose(FitOptions(minutes=5), listing(), GPU, pace=1e6).small
 
 
