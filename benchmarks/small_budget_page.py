@@ -59,7 +59,7 @@ INTRODUCTION = (
     "and the half hour without, were planned when scoring was counted as dearer, and have a few images less "
     "(`docs/log.md`).",
     "- With 4,000 labels, labels only is at its end after a quarter of an hour; what differs there between times is "
-    "chance. What limits ours is in `docs/log.md`: each round ends a point or two above the labels it was given, and "
+    "chance. What limits ours is in `docs/log.md`: each round ends one to three points above the one before it, and "
     "neither rounds of more than a million images nor wider networks, heavier augmentation, soft labels or CutMix "
     "change that by more than half a point.",
     "",

@@ -28,6 +28,9 @@ def test_an_earlier_round_must_be_better_beyond_chance():
     assert later.delivered == 2
     assert "Round 2 is delivered: 83.0 % on held-out labels, where labels only has 60.0 %" in later.why
     assert "(round 1, which learned from fewer, has 84.0 %, within chance)" in later.why
+    equal = conclude(held_out(83, 84, 83), 2, "best")
+    assert equal.delivered == 2
+    assert "where labels only has 83.0 % (round 1, which learned from fewer, has 84.0 %, within chance)" in equal.why
     # A single row is within one standard error; of four rows, all on one side, two are.
     assert conclude(held_out(60, 84, 80), 2, "best").delivered == 1
 
@@ -60,7 +63,7 @@ def test_labels_only_is_delivered_where_every_round_is_worse():
     assert outcome.delivered == 0
     assert outcome.gain.estimate == pytest.approx(-0.1)
     assert outcome.to_json(1.0)["gain"]["round"] == 2
-    assert outcome.why == ("Labels only is delivered, with 80.0 % on held-out labels: the best round, 2, has 70.0 %.")
+    assert outcome.why == "Labels only is delivered, with 80.0 % on held-out labels: the best round, 2, has 70.0 %."
 
 
 def test_the_last_round_is_delivered_as_asked_with_a_word_of_warning():

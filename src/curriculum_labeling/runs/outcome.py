@@ -127,13 +127,13 @@ def _why(accuracy: Any, delivered: int, deliver: str) -> str:
             f"{_percent(accuracy[best])}."
         )
     labels_only, best = _percent(accuracy[0]), _latest_best(accuracy)
-    if accuracy[delivered] == accuracy[0]:
-        why = "the same as labels only; of equals the latest is taken."
-    elif accuracy[delivered] == accuracy[best]:
-        why = f"the best of all rounds (labels only: {labels_only})."
-    else:
+    if accuracy[delivered] < accuracy[best]:
         more = f"round {best}, which learned from fewer, has {_percent(accuracy[best])}, within chance"
         why = f"where labels only has {labels_only} ({more})."
+    elif accuracy[delivered] == accuracy[0]:
+        why = "the same as labels only; of equals the latest is taken."
+    else:
+        why = f"the best of all rounds (labels only: {labels_only})."
     return f"Round {delivered} is delivered: {_percent(accuracy[delivered])} on held-out labels, {why}"
 
 
